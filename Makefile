@@ -1,0 +1,51 @@
+# Every target does its own set-up on a fresh Debian 12 machine: packages, configuration, build.
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test tidy format bench asan tsan fuzz mutants clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+setup: ## install what is missing (Debian packages; as root or with sudo)
+	@tools/setup build
+
+build: setup ## build everything into build/release
+	@tools/build release all
+
+run: setup ## see EDL at work: a virtual cluster with crashes, narrated
+	@tools/build release lock_world
+	@build/release/examples/lock_world
+
+test: setup ## build and run all tests
+	@tools/build release all
+	@tools/check release
+
+tidy: ## format, lint, layers, headers, banned calls, links
+	@tools/setup tidy
+	@tools/tidy
+
+format: ## rewrite the sources in our format
+	@tools/setup tidy
+	@tools/tidy --format
+
+bench: setup ## run every benchmark
+	@tools/build release all
+	@tools/bench
+
+asan: setup ## unit and world tests under the address and undefined-behaviour sanitizers
+	@tools/build asan tests
+	@tools/check asan
+
+tsan: setup ## threaded tests under the thread sanitizer
+	@tools/build tsan tests
+	@tools/check tsan
+
+fuzz: ## every parser under libFuzzer; SECONDS=n for each
+	@tools/setup fuzz
+	@tools/build fuzz all
+	@tools/fuzz
+
+mutants: setup ## plant each bug of tests/mutants and see the tests fail
+	@tools/mutants
+
+clean: ## remove build/
+	rm -rf build

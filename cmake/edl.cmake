@@ -1,0 +1,96 @@
+# Build settings shared by every room, and the functions that declare rooms, programs and tests.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+set(EDL_FLAVOUR "release" CACHE STRING "release, debug, asan, tsan or fuzz")
+option(EDL_FUZZ "build the libFuzzer targets instead of the tests" OFF)
+
+# Nothing may reorder or contract floating point: the same sums must give the same bits everywhere.
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                    -Wimplicit-fallthrough -ffp-contract=off)
+set(EDL_FLAGS_release -O2 -g1)
+set(EDL_FLAGS_debug -O0 -g)
+set(EDL_FLAGS_asan -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined
+                   -fno-sanitize-recover=all)
+set(EDL_FLAGS_tsan -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread)
+set(EDL_FLAGS_fuzz -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
+                   -fno-sanitize-recover=all)
+add_compile_options(${EDL_FLAGS_${EDL_FLAVOUR}})
+add_link_options(${EDL_FLAGS_${EDL_FLAVOUR}})
+if(EDL_FLAVOUR STREQUAL "tsan")
+  # gcc warns that it does not model fences; Asio has some, none of them between our threads.
+  add_compile_options(-Wno-tsan)
+endif()
+
+find_program(EDL_CCACHE ccache)
+if(EDL_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${EDL_CCACHE})
+endif()
+find_program(EDL_MOLD mold)
+if(EDL_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+include_directories(${CMAKE_SOURCE_DIR})
+
+add_custom_target(headers COMMENT "every header compiles alone")
+# What `make test` runs. Programs that only sanitizers or people run are built by name.
+add_custom_target(tests)
+
+# edl_room(NAME SOURCES a.cc b.cc DEPS room... ): the library edl_NAME from this folder. Headers are found
+# by themselves; each is compiled alone by the target `headers`.
+function(edl_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(edl_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(edl_${name} PUBLIC ${ROOM_DEPS})
+
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} *.h)
+  set(stubs)
+  foreach(header IN LISTS headers)
+    string(REPLACE "/" "_" stub ${header})
+    set(stub ${CMAKE_BINARY_DIR}/headers/${stub}.cc)
+    file(GENERATE OUTPUT ${stub} CONTENT "#include \"${header}\"\n")
+    list(APPEND stubs ${stub})
+  endforeach()
+  if(stubs)
+    add_library(edl_${name}_headers OBJECT EXCLUDE_FROM_ALL ${stubs})
+    target_compile_options(edl_${name}_headers PRIVATE -O0 -g0)
+    target_link_libraries(edl_${name}_headers PRIVATE edl_${name})
+    add_dependencies(headers edl_${name}_headers)
+  endif()
+endfunction()
+
+# edl_test(NAME SOURCES a_test.cc DEPS lib... [LABELS unit|world|real|scenario threads] [SECONDS n]):
+# one program of GoogleTest cases, run by ctest as one test.
+function(edl_test name)
+  if(EDL_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(TEST "" "SECONDS" "SOURCES;DEPS;LABELS;ARGS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${TEST_DEPS} GTest::gtest GTest::gtest_main)
+  add_dependencies(tests ${name})
+  add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
+  if(NOT TEST_LABELS)
+    set(TEST_LABELS unit)
+  endif()
+  if(NOT TEST_SECONDS)
+    set(TEST_SECONDS 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_SECONDS})
+endfunction()
+
+# edl_program(NAME DIR SOURCES DEPS): an executable at build/FLAVOUR/DIR/NAME.
+function(edl_program name dir)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${dir})
+  target_link_libraries(${name} PRIVATE ${PROGRAM_DEPS})
+  add_dependencies(tests ${name})
+endfunction()
