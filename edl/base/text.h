@@ -1,6 +1,7 @@
 // text(a, b, ...): its arguments as one string. Types join in by an `append_text(std::string&, T)`.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@ inline void append_text(std::string& out, const char* value) { out += value; }
 inline void append_text(std::string& out, char value) { out += value; }
 inline void append_text(std::string& out, bool value) { out += value ? "true" : "false"; }
 void append_text(std::string& out, double value);
+void append_text(std::string& out, std::chrono::nanoseconds value);  // in time.cc
 template <std::integral Int>
 void append_text(std::string& out, Int value) {
   out += std::to_string(value);

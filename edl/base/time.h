@@ -29,7 +29,6 @@ double seconds(Duration duration);
 
 // "250 ms", "1.5 s", "2 h": the largest unit that keeps the number above one.
 std::string duration_text(Duration duration);
-void append_text(std::string& out, Duration duration);
 
 // "250ms", "15s", "1.5s", "10m", "2h"; a bare number is refused, because it does not say of what.
 Result<Duration> parse_duration(std::string_view text);

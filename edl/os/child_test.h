@@ -1,0 +1,50 @@
+// For tests: what a child process does, by its first argument.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "edl/os/system.h"
+
+namespace edl::os {
+
+//   exit CODE    ends at once
+//   hang         waits until it is killed
+//   terminate    ends with 7 on a polite request
+//   echo         sends back what its parent sends, until the parent closes; then ends with 3
+class TestChild final : public Program {
+ public:
+  TestChild(System& system, std::vector<std::string> arguments)
+      : system_(system), arguments_(std::move(arguments)) {
+    const std::string mode = arguments_.empty() ? "" : arguments_[0];
+    if (mode == "exit") system_.finish(std::atoi(arguments_[1].c_str()));
+    if (mode == "terminate") {
+      system_.on_signal(Signal::kTerminate, [this] { system_.finish(7); });
+      say("ready");
+    }
+    if (mode == "echo") echo();
+  }
+
+ private:
+  void say(std::string_view words) {
+    const ConstBytes piece = bytes_of(words);
+    system_.processes().parent()->write(std::span(&piece, 1), [](auto) {});
+  }
+
+  void echo() {
+    Stream& parent = *system_.processes().parent();
+    parent.read(buffer_, [this, &parent](Result<std::size_t> got) {
+      if (!got.ok() || *got == 0) return system_.finish(3);
+      const ConstBytes piece = ConstBytes(buffer_).first(*got);
+      parent.write(std::span(&piece, 1), [this](auto) { echo(); });
+    });
+  }
+
+  System& system_;
+  std::vector<std::string> arguments_;
+  Bytes buffer_ = Bytes(1000);
+};
+
+}  // namespace edl::os

@@ -1,0 +1,20 @@
+// The inner side of a fork server: what a program's `main` calls after it has loaded its libraries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace edl::os {
+
+struct ForkedChild {
+  std::vector<std::string> arguments;
+  int parent_descriptor;  // for PosixOptions
+};
+
+// Forks a child for each request on `descriptor` (what kParentVariable says). Returns in each child
+// with its arguments; in the server, with nothing, once the process that started it is gone. Needs a
+// process without further threads: a request is refused while there are some.
+std::optional<ForkedChild> serve_forks(int descriptor);
+
+}  // namespace edl::os

@@ -1,0 +1,157 @@
+// Streams on Asio's sockets. Handlers share the socket's state, so that a stream can be destroyed
+// while the loop still holds them; a closed state calls nobody back.
+#include <sys/socket.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "edl/base/text.h"
+#include "edl/os/posix/memory.h"
+#include "edl/os/posix/parts.h"
+
+namespace edl::os {
+namespace {
+
+namespace asio = boost::asio;
+using SystemCode = boost::system::error_code;
+
+struct State {
+  State(asio::io_context& loop, std::string who) : socket(loop), peer(std::move(who)) {}
+  Socket socket;
+  std::string peer;
+  bool open = true;
+
+  Error error(const SystemCode& code, std::string_view what) const {
+    return os_error(code.value(), text(what, " ", peer));
+  }
+};
+
+union Control {
+  cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+// 0, or an errno.
+int send_descriptor(int socket, int descriptor) {
+  char carrier = 'm';
+  iovec piece{&carrier, 1};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
+}
+
+Result<Descriptor> receive_descriptor(int socket) {
+  char carrier = 0;
+  iovec piece{&carrier, 1};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (got < 0) return os_error(errno, "receive memory");
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (got == 0) return Error{Code::kUnavailable, "cannot receive memory: the other end has closed"};
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) {
+    return Error{Code::kInvalid, "cannot receive memory: the other end sent plain bytes"};
+  }
+  int number = -1;
+  std::memcpy(&number, CMSG_DATA(header), sizeof number);
+  return Descriptor(number);
+}
+
+class PosixStream final : public Stream {
+ public:
+  explicit PosixStream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  ~PosixStream() override { close(); }
+
+  void read(ByteSpan into, ReadDone done) override {
+    const auto finish = [state = state_, done = std::move(done)](SystemCode code, std::size_t got) {
+      if (!state->open) return;
+      if (code == asio::error::eof) return done(std::size_t{0});
+      if (code) return done(state->error(code, "read from"));
+      done(got);
+    };
+    state_->socket.async_read_some(asio::buffer(into.data(), into.size()), finish);
+  }
+
+  void write(std::span<const ConstBytes> pieces, WriteDone done) override {
+    EDL_CHECK(pieces.size() <= kPiecesMax);
+    std::vector<asio::const_buffer> buffers;
+    buffers.reserve(pieces.size());
+    for (const ConstBytes piece : pieces) buffers.emplace_back(piece.data(), piece.size());
+    const auto finish = [state = state_, done = std::move(done)](SystemCode code, std::size_t) {
+      if (!state->open) return;
+      if (code) return done(state->error(code, "write to"));
+      done({});
+    };
+    asio::async_write(state_->socket, buffers, finish);
+  }
+
+  void close() override {
+    state_->open = false;
+    SystemCode ignored;
+    state_->socket.close(ignored);
+  }
+
+  void send_memory(const Memory& memory, WriteDone done) override {
+    const int descriptor = static_cast<const PosixMemory&>(memory).descriptor();
+    const auto finish = [state = state_, descriptor, done = std::move(done)](SystemCode code) {
+      if (!state->open) return;
+      const int failed = code ? code.value() : send_descriptor(state->socket.native_handle(), descriptor);
+      if (failed != 0) return done(os_error(failed, text("send memory to ", state->peer)));
+      done({});
+    };
+    state_->socket.async_wait(Socket::wait_write, finish);
+  }
+
+  void receive_memory(MemoryDone done) override {
+    const auto finish = [state = state_, done = std::move(done)](SystemCode code) {
+      if (!state->open) return;
+      if (code) return done(state->error(code, "receive memory from"));
+      auto descriptor = receive_descriptor(state->socket.native_handle());
+      if (!descriptor.ok()) return done(descriptor.error());
+      auto memory = PosixMemory::received(std::move(descriptor).value());
+      if (!memory.ok()) return done(memory.error());
+      done(std::unique_ptr<Memory>(std::move(memory).value()));
+    };
+    state_->socket.async_wait(Socket::wait_read, finish);
+  }
+
+  std::string peer() const override { return state_->peer; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stream> posix_stream(asio::io_context& loop, Descriptor socket, std::string peer) {
+  auto state = std::make_shared<State>(loop, std::move(peer));
+  sockaddr_storage name{};
+  socklen_t length = sizeof name;
+  EDL_CHECK(::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&name), &length) == 0);
+  SystemCode failed;
+  state->socket.assign(asio::generic::stream_protocol(name.ss_family, 0), socket.release(), failed);
+  EDL_CHECK(!failed, failed.message());
+  state->socket.non_blocking(true, failed);
+  return std::make_unique<PosixStream>(std::move(state));
+}
+
+}  // namespace edl::os

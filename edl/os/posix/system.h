@@ -1,0 +1,29 @@
+// The real System, on Boost.Asio's loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "edl/os/system.h"
+
+namespace edl::os {
+
+struct PosixOptions {
+  LogSink* log_sink = nullptr;  // outlives the system
+  std::string name = "edl";     // starts the log lines
+  int parent_descriptor = -1;   // what kParentVariable says, or ForkedChild
+  bool adopts_orphans = false;  // grandchildren whose parent died become ours to reap
+};
+
+// Set by `spawn` for the child's `main`, which hands the number on.
+inline constexpr const char* kParentVariable = "EDL_PARENT_FD";
+
+class PosixSystem : public System {
+ public:
+  // Runs callbacks until `finish`; answers its code. Called once.
+  virtual int run() = 0;
+};
+
+std::unique_ptr<PosixSystem> posix_system(const PosixOptions& options);
+
+}  // namespace edl::os

@@ -1,0 +1,222 @@
+#include <csignal>
+
+#include "edl/os/stage_test.h"
+
+namespace edl::os {
+namespace {
+
+EDL_ON_BOTH_STAGES(Children);
+
+struct ChildScene : Program {
+  ChildScene(System& s, Stage& stage) : system(s), program(stage.child_program()), buffer(100) {}
+
+  void spawn(std::vector<std::string> arguments, ExitDone exited) {
+    Spawn spawn;
+    spawn.argv = {program};
+    spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
+    auto started = system.processes().spawn(spawn, std::move(exited));
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    child = std::move(started).value();
+    EXPECT_GT(child->pid(), 0);
+  }
+  void say(std::string_view words) {
+    const ConstBytes piece = bytes_of(words);
+    child->stream().write(std::span(&piece, 1), [](auto) {});
+  }
+  void expect_exit(Exit exit, Exit expected) {
+    EXPECT_EQ(exit_text(exit), exit_text(expected));
+    system.finish(0);
+  }
+
+  System& system;
+  std::string program;
+  std::unique_ptr<Child> child;
+  Bytes buffer;
+};
+
+TEST_P(Children, their_exit_code_is_reported) {
+  struct ExitCode : ChildScene {
+    ExitCode(System& s, Stage& stage) : ChildScene(s, stage) {
+      spawn({"exit", "5"}, [this](Exit exit) { expect_exit(exit, {.code = 5}); });
+    }
+  };
+  play<ExitCode>();
+}
+
+TEST_P(Children, a_killed_one_is_reported_with_its_signal) {
+  struct Killed : ChildScene {
+    Killed(System& s, Stage& stage) : ChildScene(s, stage) {
+      spawn({"hang"}, [this](Exit exit) {
+        expect_exit(exit, {.signal = SIGKILL});
+        EXPECT_EQ(child->signal(Signal::kKill).error().code, Code::kNotFound);
+      });
+      EXPECT_TRUE(child->signal(Signal::kKill).ok());
+    }
+  };
+  play<Killed>();
+}
+
+TEST_P(Children, a_polite_request_reaches_them) {
+  struct Polite : ChildScene {
+    Polite(System& s, Stage& stage) : ChildScene(s, stage) {
+      spawn({"terminate"}, [this](Exit exit) { expect_exit(exit, {.code = 7}); });
+      child->stream().read(buffer, [this](Result<std::size_t> got) {
+        EXPECT_EQ(got.value(), 5u);  // "ready"
+        EXPECT_TRUE(child->signal(Signal::kTerminate).ok());
+      });
+    }
+  };
+  play<Polite>();
+}
+
+TEST_P(Children, talk_with_their_parent_and_see_it_close) {
+  struct Talk : ChildScene {
+    Talk(System& s, Stage& stage) : ChildScene(s, stage) {
+      spawn({"echo"}, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
+      say("hello");
+      read();
+    }
+    void read() {
+      child->stream().read(buffer, [this](Result<std::size_t> got) {
+        heard += text_of(ConstBytes(buffer).first(got.value()));
+        if (heard.size() < 5) return read();
+        EXPECT_EQ(heard, "hello");
+        child->stream().close();
+      });
+    }
+    std::string heard;
+  };
+  play<Talk>();
+}
+
+TEST_P(Children, a_stopped_one_answers_once_it_continues) {
+  struct Stopped : ChildScene {
+    Stopped(System& s, Stage& stage) : ChildScene(s, stage) {
+      spawn({"echo"}, [](Exit) {});
+      say("one");
+      child->stream().read(buffer, [this](auto) { stop(); });
+    }
+    void stop() {
+      EXPECT_TRUE(child->signal(Signal::kStop).ok());
+      wait = system.after(20ms, [this] {
+        say("two");
+        child->stream().read(buffer, [this](auto) {
+          EXPECT_TRUE(continued);
+          EXPECT_TRUE(child->signal(Signal::kKill).ok());
+          system.finish(0);
+        });
+        wait = system.after(50ms, [this] {
+          continued = true;
+          EXPECT_TRUE(child->signal(Signal::kContinue).ok());
+        });
+      });
+    }
+    Pending wait;
+    bool continued = false;
+  };
+  play<Stopped>();
+}
+
+TEST_P(Children, a_program_that_is_not_there_is_an_error) {
+  struct Missing : ChildScene {
+    Missing(System& s, Stage& stage) : ChildScene(s, stage) {
+      Spawn spawn;
+      spawn.argv = {"/no/such/program"};
+      const auto started = system.processes().spawn(spawn, [](Exit) {});
+      EXPECT_EQ(started.error().code, Code::kNotFound);
+      system.finish(0);
+    }
+  };
+  play<Missing>();
+}
+
+struct Forking : ChildScene {
+  Forking(System& s, Stage& stage) : ChildScene(s, stage) {
+    Spawn spawn;
+    spawn.argv = {program, "fork-server"};
+    server = system.processes().spawn_fork_server(spawn, [](Exit) {}).value();
+  }
+  void fork(std::vector<std::string> arguments, std::function<void()> done, ExitDone exited) {
+    server->fork(std::move(arguments), "", [this, done](auto made) {
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      child = std::move(made).value();
+      done();
+    }, std::move(exited));
+  }
+  std::unique_ptr<ForkServer> server;
+};
+
+TEST_P(Children, can_be_forked_from_a_loaded_process) {
+  struct Fork : Forking {
+    Fork(System& s, Stage& stage) : Forking(s, stage) {
+      fork({"echo"}, [this] {
+        say("hello");
+        child->stream().read(buffer, [this](auto) { child->stream().close(); });
+      }, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
+    }
+  };
+  play<Fork>();
+}
+
+TEST_P(Children, forked_ones_outlive_the_server_and_are_still_reported) {
+  struct Outlive : Forking {
+    Outlive(System& s, Stage& stage) : Forking(s, stage) {
+      fork({"echo"}, [this] {
+        server.reset();  // it sees its end and exits
+        say("hello");
+        child->stream().read(buffer, [this](Result<std::size_t> got) {
+          EXPECT_GT(got.value(), 0u);
+          child->stream().close();
+        });
+      }, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
+    }
+  };
+  play<Outlive>();
+}
+
+TEST(PosixChildren, write_their_output_to_a_file_and_know_their_environment) {
+  PosixStage stage;
+  const std::string log = stage.folder() + "/log";
+  EXPECT_TRUE(stage.play([&](System& system) {
+    Spawn spawn;
+    spawn.argv = {"/bin/sh", "-c", "echo out; echo err >&2; echo $MARK; pwd; cat"};
+    spawn.environment = {{"MARK", "marked"}};
+    spawn.directory = stage.folder();
+    spawn.output_path = log;
+    auto child = system.processes().spawn(spawn, [&system](Exit) { system.finish(0); });
+    struct Keep : Program {
+      std::unique_ptr<Child> child;
+    };
+    auto keep = std::make_unique<Keep>();
+    keep->child = std::move(child).value();
+    return keep;
+  }));
+  EXPECT_TRUE(stage.play([&](System& system) {
+    const Bytes bytes = read_file(system.disk(), log, 1000).value();
+    EXPECT_EQ(text_of(bytes), "out\nerr\nmarked\n" + stage.folder() + "\n");
+    system.finish(0);
+    return std::make_unique<Program>();
+  }));
+}
+
+TEST(PosixChildren, a_fork_server_with_threads_is_refused_with_a_sentence) {
+  PosixStage stage;
+  EXPECT_TRUE(stage.play([&](System& system) {
+    struct Threads : Program {
+      std::unique_ptr<ForkServer> server;
+    };
+    auto scene = std::make_unique<Threads>();
+    Spawn spawn;
+    spawn.argv = {stage.child_program(), "fork-server", "threads"};
+    scene->server = system.processes().spawn_fork_server(spawn, [](Exit) {}).value();
+    scene->server->fork({"exit", "0"}, "", [&system](auto child) {
+      EXPECT_NE(child.error().message.find("it has 2 threads and must have one"), std::string::npos)
+          << child.error().message;
+      system.finish(0);
+    }, [](Exit) {});
+    return scene;
+  }));
+}
+
+}  // namespace
+}  // namespace edl::os
