@@ -100,7 +100,9 @@ TEST_P(Timers, chance_and_the_wall_clock_are_there) {
 EDL_ON_BOTH_STAGES(Disks);
 
 struct DiskScene : Program {
-  DiskScene(System& system, Stage& stage) : disk(system.disk()), root(stage.folder()) { system.finish(0); }
+  DiskScene(System& system, Stage& stage) : disk(system.disk()), root(stage.folder()) {
+    system.post([&system] { system.finish(0); });
+  }
   std::string content(const std::string& name) {
     const auto bytes = read_file(disk, root + "/" + name, 1 << 20);
     return bytes.ok() ? std::string(text_of(*bytes)) : bytes.error().message;

@@ -44,8 +44,8 @@ class Schedule {
     const int node = nodes[random.below(nodes.size())];
     const int other = other_node(world, node, random);
     switch (fault) {
-      case Fault::kKill: return kill(world, node, random);
-      case Fault::kPowerCut: return cut_power(world, node, length);
+      case Fault::kKill: return kill(world, node, length, random);
+      case Fault::kPowerCut: return cut_power(world, node, length, random);
       case Fault::kPause: return pause(world, node, length, random);
       case Fault::kPartition: return cut(world, "fault.partition", split(world, random), length);
       case Fault::kOneWayCut: return cut(world, "fault.one_way_cut", {{node, other}}, length);
@@ -69,14 +69,33 @@ class Schedule {
     world.at(world.now() + delay, std::move(task));
   }
 
-  static void kill(VirtualWorld& world, int node, Random& random) {
+  // Every other crash waits for the node to use its disk and falls between two of its calls; if the
+  // node does not use it, the crash comes as an ordinary one.
+  static constexpr std::uint64_t kCallsMax = 12;
+
+  static void kill(VirtualWorld& world, int node, Duration length, Random& random) {
+    if (!random.once_in(2)) return kill_one(world, node, random);
+    world.kill_at_disk_call(node, random.below(kCallsMax));
+    later(world, length, [&world, node, own = random.fork()]() mutable {
+      if (!world.disk(node).armed()) return;
+      world.disk(node).disarm();
+      kill_one(world, node, own);
+    });
+  }
+
+  static void kill_one(VirtualWorld& world, int node, Random& random) {
     const auto pids = world.processes_on(node);
     if (!pids.empty()) world.send_signal(pids[random.below(pids.size())], Signal::kKill);
   }
 
-  static void cut_power(VirtualWorld& world, int node, Duration length) {
+  static void cut_power(VirtualWorld& world, int node, Duration length, Random& random) {
     if (!world.is_up(node)) return;
-    world.cut_power(node);
+    if (random.once_in(2)) {
+      world.cut_power_at_disk_call(node, random.below(kCallsMax));
+      later(world, length / 2, [&world, node] { world.cut_power(node); });
+    } else {
+      world.cut_power(node);
+    }
     later(world, length, [&world, node] { world.boot(node); });
   }
 
@@ -154,6 +173,10 @@ class Schedule {
 void unleash(VirtualWorld& world, const ChaosPlan& plan) {
   Schedule schedule(world, plan);
   for (const Fault fault : plan.at_least) schedule.add(fault);
+  // What still waits for a chance to strike has had its time.
+  world.at(world.now() + plan.length, [&world] {
+    for (int node = 0; node < world.node_count(); ++node) world.disk(node).calm();
+  });
   const int more = plan.faults - static_cast<int>(plan.at_least.size());
   for (int i = 0; i < more; ++i) schedule.add(schedule.draw());
 }

@@ -105,6 +105,18 @@ void VirtualDisk::lose_power() {
   locks_.clear();
 }
 
+void VirtualDisk::arm(std::uint64_t calls, std::function<void(int owner)> blow) {
+  calls_left_ = calls;
+  blow_ = std::move(blow);
+}
+
+void VirtualDisk::before_change(int owner) {
+  if (!blow_ || calls_left_-- > 0) return;
+  const auto blow = std::move(blow_);
+  blow_ = nullptr;
+  blow(owner);
+}
+
 void VirtualDisk::flip_bit(const std::string& path, std::uint64_t offset) {
   const auto found = current_.find(path);
   if (found == current_.end() || found->second.inode == nullptr) return;

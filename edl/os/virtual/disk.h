@@ -20,8 +20,8 @@ class VirtualDisk {
   VirtualDisk(std::uint64_t seed, Trace& trace);
   ~VirtualDisk();
 
-  // The disk as one process sees it. `alive` is asked before each call; `owner` holds its locks.
-  std::unique_ptr<Disk> face(int owner, std::function<bool()> alive);
+  // The disk as one process sees it. `running` is asked before each call; `owner` holds its locks.
+  std::unique_ptr<Disk> face(int owner, std::function<bool()> running);
   void release_locks(int owner);
 
   // All processes are dead when this is called.
@@ -31,6 +31,17 @@ class VirtualDisk {
   void limit_bytes(std::uint64_t bytes) { capacity_bytes_ = bytes; }
   void unlimit() { capacity_bytes_ = kUnlimited; }
   void fail_next_sync() { fail_next_sync_ = true; }
+  // Just before the call number `calls` from now that changes something, `blow` is told whose it is.
+  // Whatever it does, does happen between two system calls of that process.
+  void arm(std::uint64_t calls, std::function<void(int owner)> blow);
+  void disarm() { blow_ = nullptr; }
+  bool armed() const { return blow_ != nullptr; }
+  // No fault waits any more.
+  void calm() {
+    disarm();
+    unlimit();
+    fail_next_sync_ = false;
+  }
   void flip_bit(const std::string& path, std::uint64_t offset);
 
  private:
@@ -66,6 +77,7 @@ class VirtualDisk {
   void settle(Inode& inode);
   bool keep_part(const Write& write, Bytes& content);
   std::uint64_t used_bytes() const;
+  void before_change(int owner);
   Result<void> grow(std::uint64_t more);
   Result<void> sync(Inode& inode, const std::string& path);
   bool is_folder(const std::string& path) const;
@@ -78,6 +90,8 @@ class VirtualDisk {
   std::map<std::string, int> locks_;
   std::uint64_t capacity_bytes_ = kUnlimited;
   bool fail_next_sync_ = false;
+  std::uint64_t calls_left_ = 0;
+  std::function<void(int owner)> blow_;
 };
 
 }  // namespace edl::os

@@ -24,17 +24,18 @@ std::string tidy(const std::string& path) {
 
 class VirtualFile final : public File {
  public:
-  VirtualFile(VirtualDisk& disk, std::shared_ptr<VirtualDisk::Inode> inode, std::string path,
-              std::function<bool()> alive, bool writable)
-      : disk_(disk),
-        inode_(std::move(inode)),
-        path_(std::move(path)),
-        alive_(std::move(alive)),
-        writable_(writable) {}
+  struct Opened {
+    std::shared_ptr<VirtualDisk::Inode> inode;
+    std::string path;
+    int owner;
+    bool writable;
+  };
+  VirtualFile(VirtualDisk& disk, Opened opened, std::function<bool()> running)
+      : disk_(disk), opened_(std::move(opened)), running_(std::move(running)) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, ByteSpan into) override {
-    if (!alive_()) return dead();
-    const Bytes& content = inode_->current;
+    if (!running_()) return dead();
+    const Bytes& content = opened_.inode->current;
     if (offset >= content.size()) return std::size_t{0};
     const std::size_t length = std::min<std::size_t>(into.size(), content.size() - offset);
     std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(offset), length, into.begin());
@@ -44,53 +45,54 @@ class VirtualFile final : public File {
   Result<void> write_at(std::uint64_t offset, ConstBytes bytes) override {
     EDL_TRY(may_write());
     const std::uint64_t end = offset + bytes.size();
-    if (end > inode_->current.size()) EDL_TRY(disk_.grow(end - inode_->current.size()));
+    if (end > opened_.inode->current.size()) EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
     return record({offset, copy_bytes(bytes), false});
   }
 
   Result<std::uint64_t> size() override {
-    if (!alive_()) return dead();
-    return static_cast<std::uint64_t>(inode_->current.size());
+    if (!running_()) return dead();
+    return static_cast<std::uint64_t>(opened_.inode->current.size());
   }
 
   Result<void> truncate(std::uint64_t bytes) override {
     EDL_TRY(may_write());
-    if (bytes > inode_->current.size()) EDL_TRY(disk_.grow(bytes - inode_->current.size()));
+    if (bytes > opened_.inode->current.size()) EDL_TRY(disk_.grow(bytes - opened_.inode->current.size()));
     return record({bytes, {}, true});
   }
 
   Result<void> sync() override {
-    if (!alive_()) return dead();
-    return disk_.sync(*inode_, path_);
+    disk_.before_change(opened_.owner);
+    if (!running_()) return dead();
+    return disk_.sync(*opened_.inode, opened_.path);
   }
 
  private:
-  Result<void> may_write() const {
-    if (!alive_()) return dead();
-    if (writable_) return {};
-    return Error{Code::kInvalid, text("cannot write ", path_, ": opened for reading")};
+  Result<void> may_write() {
+    disk_.before_change(opened_.owner);
+    if (!running_()) return dead();
+    if (opened_.writable) return {};
+    return Error{Code::kInvalid, text("cannot write ", opened_.path, ": opened for reading")};
   }
 
   Result<void> record(VirtualDisk::Write write) {
-    VirtualDisk::apply(inode_->current, write);
-    inode_->pending.push_back(std::move(write));
+    VirtualDisk::apply(opened_.inode->current, write);
+    opened_.inode->pending.push_back(std::move(write));
     return {};
   }
 
   VirtualDisk& disk_;
-  std::shared_ptr<VirtualDisk::Inode> inode_;
-  std::string path_;
-  std::function<bool()> alive_;
-  bool writable_;
+  Opened opened_;
+  std::function<bool()> running_;
 };
 
 class VirtualDiskFace final : public Disk {
  public:
-  VirtualDiskFace(VirtualDisk& disk, int owner, std::function<bool()> alive)
-      : disk_(disk), owner_(owner), alive_(std::move(alive)) {}
+  VirtualDiskFace(VirtualDisk& disk, int owner, std::function<bool()> running)
+      : disk_(disk), owner_(owner), running_(std::move(running)) {}
 
   Result<std::unique_ptr<File>> open(const std::string& raw, Open mode) override {
-    if (!alive_()) return dead();
+    if (mode != Open::kRead) disk_.before_change(owner_);
+    if (!running_()) return dead();
     const std::string path = tidy(raw);
     auto found = disk_.current_.find(path);
     const bool there = found != disk_.current_.end();
@@ -104,12 +106,13 @@ class VirtualDiskFace final : public Disk {
       disk_.change_name({VirtualDisk::Change::kAdd, path, {}, {inode}});
       found = disk_.current_.find(path);
     }
-    return std::make_unique<VirtualFile>(disk_, found->second.inode, path, alive_,
-                                         mode != Open::kRead);
+    VirtualFile::Opened opened{found->second.inode, path, owner_, mode != Open::kRead};
+    return std::make_unique<VirtualFile>(disk_, std::move(opened), running_);
   }
 
   Result<void> rename(const std::string& raw_from, const std::string& raw_to) override {
-    if (!alive_()) return dead();
+    disk_.before_change(owner_);
+    if (!running_()) return dead();
     const std::string from = tidy(raw_from);
     const std::string to = tidy(raw_to);
     if (!exists(from)) return missing("rename", from);
@@ -120,7 +123,8 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> remove(const std::string& raw) override {
-    if (!alive_()) return dead();
+    disk_.before_change(owner_);
+    if (!running_()) return dead();
     const std::string path = tidy(raw);
     if (!exists(path)) return missing("remove", path);
     if (disk_.is_folder(path) && !names_in(path).empty()) {
@@ -131,7 +135,8 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> make_directory(const std::string& raw) override {
-    if (!alive_()) return dead();
+    disk_.before_change(owner_);
+    if (!running_()) return dead();
     const std::string path = tidy(raw);
     if (exists(path)) {
       if (disk_.is_folder(path)) return {};
@@ -143,7 +148,8 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> sync_directory(const std::string& raw) override {
-    if (!alive_()) return dead();
+    disk_.before_change(owner_);
+    if (!running_()) return dead();
     const std::string path = tidy(raw);
     if (!disk_.is_folder(path)) return missing("sync the folder", path);
     auto& pending = disk_.pending_;
@@ -160,14 +166,14 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<std::vector<std::string>> list(const std::string& raw) override {
-    if (!alive_()) return dead();
+    if (!running_()) return dead();
     const std::string path = tidy(raw);
     if (!disk_.is_folder(path)) return missing("list", path);
     return names_in(path);
   }
 
   bool exists(const std::string& path) override {
-    return alive_() && disk_.current_.contains(tidy(path));
+    return running_() && disk_.current_.contains(tidy(path));
   }
 
   Result<std::unique_ptr<DiskLock>> lock(const std::string& raw) override {
@@ -176,7 +182,7 @@ class VirtualDiskFace final : public Disk {
     if (!disk_.locks_.emplace(path, owner_).second) {
       return wrong("lock", path, "another process holds it", Code::kConflict);
     }
-    return std::make_unique<Lock>(disk_, path, alive_);
+    return std::make_unique<Lock>(disk_, path, running_);
   }
 
   Result<std::uint64_t> free_bytes(const std::string&) override {
@@ -187,16 +193,16 @@ class VirtualDiskFace final : public Disk {
  private:
   class Lock final : public DiskLock {
    public:
-    Lock(VirtualDisk& disk, std::string path, std::function<bool()> alive)
-        : disk_(disk), path_(std::move(path)), alive_(std::move(alive)) {}
+    Lock(VirtualDisk& disk, std::string path, std::function<bool()> running)
+        : disk_(disk), path_(std::move(path)), running_(std::move(running)) {}
     ~Lock() override {
-      if (alive_()) disk_.locks_.erase(path_);  // a dead process's locks are gone already
+      if (running_()) disk_.locks_.erase(path_);  // a dead process's locks are gone already
     }
 
    private:
     VirtualDisk& disk_;
     std::string path_;
-    std::function<bool()> alive_;
+    std::function<bool()> running_;
   };
 
   static Error wrong(std::string_view what, const std::string& path, std::string_view why,
@@ -223,11 +229,11 @@ class VirtualDiskFace final : public Disk {
 
   VirtualDisk& disk_;
   int owner_;
-  std::function<bool()> alive_;
+  std::function<bool()> running_;
 };
 
-std::unique_ptr<Disk> VirtualDisk::face(int owner, std::function<bool()> alive) {
-  return std::make_unique<VirtualDiskFace>(*this, owner, std::move(alive));
+std::unique_ptr<Disk> VirtualDisk::face(int owner, std::function<bool()> running) {
+  return std::make_unique<VirtualDiskFace>(*this, owner, std::move(running));
 }
 
 }  // namespace edl::os

@@ -23,23 +23,30 @@ class VirtualStream final : public Stream {
  public:
   VirtualStream(std::shared_ptr<VirtualConnection> connection, int end)
       : connection_(std::move(connection)), end_(end) {}
-  ~VirtualStream() override { connection_->close(end_); }
+  ~VirtualStream() override { close(); }
 
-  void read(ByteSpan into, ReadDone done) override { connection_->read(end_, into, std::move(done)); }
-  void write(std::span<const ConstBytes> pieces, WriteDone done) override {
-    connection_->write(end_, pieces, std::move(done));
+  void read(ByteSpan into, ReadDone done) override {
+    if (running()) connection_->read(end_, into, std::move(done));
   }
-  void close() override { connection_->close(end_); }
+  void write(std::span<const ConstBytes> pieces, WriteDone done) override {
+    if (running()) connection_->write(end_, pieces, std::move(done));
+  }
+  // A dead process's streams are closed by its kernel.
+  void close() override {
+    if (running()) connection_->close(end_);
+  }
   void send_memory(const Memory& memory, WriteDone done) override {
-    connection_->send_memory(end_, static_cast<const VirtualMemory&>(memory).content,
-                             std::move(done));
+    const SharedBytes& content = static_cast<const VirtualMemory&>(memory).content;
+    if (running()) connection_->send_memory(end_, content, std::move(done));
   }
   void receive_memory(MemoryDone done) override {
-    connection_->receive_memory(end_, std::move(done));
+    if (running()) connection_->receive_memory(end_, std::move(done));
   }
   std::string peer() const override { return connection_->ends[end_].sees; }
 
  private:
+  bool running() const { return connection_->ends[end_].process->running(); }
+
   std::shared_ptr<VirtualConnection> connection_;
   int end_;
 };

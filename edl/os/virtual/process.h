@@ -19,6 +19,8 @@ class VirtualProcess : public std::enable_shared_from_this<VirtualProcess> {
       : pid(number), node(on_node), argv(std::move(words)), events_(events) {}
 
   bool alive() const { return state_ != State::kDead; }
+  // False also between the instant that dooms it and its end: what it still tries has no effect.
+  bool running() const { return state_ == State::kRunning; }
   bool paused() const { return paused_; }
 
   // Runs the task now; later when the process is stopped; never when it has ended.
@@ -45,7 +47,7 @@ class VirtualProcess : public std::enable_shared_from_this<VirtualProcess> {
     }
   }
 
-  // It asked to end; nothing of it runs any more.
+  // It asked to end, or is doomed to; nothing of it runs or has an effect any more.
   void finish() { state_ = State::kFinishing; }
   // Its objects go away without being able to do anything.
   void die() {

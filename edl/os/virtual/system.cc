@@ -158,11 +158,11 @@ class VirtualSystem final : public System, private Network {
         log_(sink_, text(process->argv[0], "/", process->pid)),
         random_(world.random_.fork()),
         processes_(world, process, std::move(parent)) {
-    const auto alive = [weak = process_] {
+    const auto running = [weak = process_] {
       const ProcessPtr held = weak.lock();
-      return held && held->alive();
+      return held && held->running();
     };
-    disk_ = world.node_at(node_).disk->face(process->pid, alive);
+    disk_ = world.node_at(node_).disk->face(process->pid, running);
   }
 
   Time now() const override { return world_.events_.now() + machine().clock_offset; }
@@ -214,10 +214,14 @@ class VirtualSystem final : public System, private Network {
  private:
   const VirtualWorld::Node& machine() const { return world_.node_at(node_); }
   Result<std::unique_ptr<Listener>> listen(const Address& address, Accept accept) override {
-    return world_.network_.listen(process_.lock(), address, std::move(accept));
+    const ProcessPtr process = process_.lock();
+    if (!process || !process->running()) return Error{Code::kUnavailable, "this process has ended"};
+    return world_.network_.listen(process, address, std::move(accept));
   }
   Pending connect(const Address& address, Duration limit, ConnectDone done) override {
-    return world_.network_.connect(process_.lock(), address, limit, std::move(done));
+    const ProcessPtr process = process_.lock();
+    if (!process || !process->running()) return Pending();
+    return world_.network_.connect(process, address, limit, std::move(done));
   }
 
   VirtualWorld& world_;

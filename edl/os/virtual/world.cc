@@ -155,7 +155,26 @@ void VirtualWorld::cut_power(int node) {
     process->on_death = nullptr;
     end_process(process, {.code = 0, .signal = SIGKILL});
   }
+  machine.disk->disarm();
   machine.disk->lose_power();
+}
+
+void VirtualWorld::cut_power_at_disk_call(int node, std::uint64_t calls) {
+  disk(node).arm(calls, [this, node](int) {
+    trace_.hit("fault.power_cut_between_calls");
+    for (const int pid : processes_on(node)) find(pid)->finish();
+    events_.after(Duration::zero(), [this, node] { cut_power(node); });
+  });
+}
+
+void VirtualWorld::kill_at_disk_call(int node, std::uint64_t calls) {
+  disk(node).arm(calls, [this](int pid) {
+    const ProcessPtr process = find(pid);
+    if (!process) return;
+    trace_.hit("fault.kill_between_calls");
+    process->finish();
+    events_.after(Duration::zero(), [this, pid] { send_signal(pid, Signal::kKill); });
+  });
 }
 
 void VirtualWorld::boot(int node) {

@@ -63,6 +63,10 @@ class VirtualWorld {
   // All its processes end, its memory is gone, its disk keeps what was synced and some of the rest.
   void cut_power(int node);
   void boot(int node);
+  // The same, just before the call number `calls` from now that changes something on its disk: between
+  // two system calls of a process, where no event could do it.
+  void cut_power_at_disk_call(int node, std::uint64_t calls);
+  void kill_at_disk_call(int node, std::uint64_t calls);  // the process that makes the call
   bool is_up(int node) const { return nodes_[static_cast<std::size_t>(node)]->up; }
   void cut_link(int from, int to);  // one way
   void heal_link(int from, int to);
