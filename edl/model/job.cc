@@ -1,0 +1,98 @@
+#include "edl/model/job.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "edl/base/time.h"
+#include "edl/model/ids.h"
+
+namespace edl::model {
+namespace {
+
+bool needs_batch_max(BatchPolicy policy) {
+  return policy == BatchPolicy::kCapped || policy == BatchPolicy::kAdaptive;
+}
+
+Result<void> validate_text(std::string_view what, std::string_view value) {
+  if (!value.empty() && value.size() <= kTextMax) return {};
+  return Error{Code::kInvalid,
+               text("the ", what, " has ", value.size(), " bytes; it must have 1 to ", kTextMax)};
+}
+
+Result<void> validate_program(const JobSpec& job) {
+  EDL_TRY(validate_name("job", job.name));
+  EDL_TRY(validate_name("tenant", job.tenant));
+  EDL_TRY(validate_text("program", job.program));
+  if (job.args.size() > kListMax) {
+    return Error{Code::kInvalid,
+                 text("the program has ", job.args.size(), " arguments; the limit is ", kListMax)};
+  }
+  for (const std::string& argument : job.args) {
+    if (!argument.empty()) EDL_TRY(validate_text("argument", argument));
+  }
+  return {};
+}
+
+Result<void> validate_batch(const JobSpec& job) {
+  if (job.batch == 0) return Error{Code::kInvalid, "a batch of 0 trains nothing"};
+  const bool needed = needs_batch_max(job.batch_policy);
+  if (needed && !job.batch_max) {
+    return Error{Code::kInvalid, text("batch policy ", name(job.batch_policy),
+                                      " needs the largest global batch (batch_max)")};
+  }
+  if (needed && *job.batch_max < job.batch) {
+    return Error{Code::kInvalid, text("a batch of ", job.batch, " is above its own limit of ",
+                                      *job.batch_max, " (batch_max)")};
+  }
+  EDL_TRY(validate_logical_workers(logical_workers(job)));
+  if (job.batch_policy == BatchPolicy::kLinear) return {};
+  return validate(undivided_batch(needed ? *job.batch_max : job.batch, logical_workers(job)),
+                  logical_workers(job));
+}
+
+Result<void> validate_resources(const Resources& resources) {
+  if (resources.slots >= 1 && std::isfinite(resources.cpus) && resources.cpus > 0) return {};
+  return Error{Code::kInvalid, text("a worker cannot run on ", resources.slots, " slots and ",
+                                    resources.cpus, " cpus: both must be above 0")};
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Result<void> validate_checkpoint(std::string_view rule) {
+  constexpr std::string_view kSteps = "steps";
+  if (rule == "auto" || rule == "off") return {};
+  if (rule.ends_with(kSteps) && all_digits(rule.substr(0, rule.size() - kSteps.size()))) return {};
+  if (parse_duration(rule).ok()) return {};
+  return Error{Code::kInvalid, text("\"", rule.substr(0, kNameMax), "\" does not say when to ",
+                                    "checkpoint: write auto, off, 100steps or 30s")};
+}
+
+}  // namespace
+
+std::uint32_t logical_workers(const JobSpec& job) {
+  if (job.logical_workers) return *job.logical_workers;
+  if (job.batch_policy == BatchPolicy::kLinear) return 16;
+  return default_logical_workers(needs_batch_max(job.batch_policy) ? job.batch_max.value_or(0)
+                                                                   : job.batch);
+}
+
+Result<FittedWorkers> worker_range(const JobSpec& job) {
+  const std::uint32_t most = std::min<std::uint32_t>(logical_workers(job), kMembersMax);
+  const WorkerRange all{.min = 1, .max = most, .start = std::nullopt};
+  WorkerRange range = job.workers.value_or(all);
+  if (job.start) range.start = job.start;
+  return fit_workers(range, logical_workers(job));
+}
+
+Result<void> validate(const JobSpec& job) {
+  EDL_TRY(validate_program(job));
+  EDL_TRY(validate_batch(job));
+  EDL_TRY(validate_resources(job.resources));
+  EDL_TRY(validate_checkpoint(job.checkpoint));
+  EDL_TRY(worker_range(job));
+  return {};
+}
+
+}  // namespace edl::model

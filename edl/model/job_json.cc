@@ -1,0 +1,81 @@
+#include "edl/model/fields.h"
+#include "edl/model/job.h"
+
+namespace edl::model {
+namespace {
+
+Json resources_json(const Resources& resources) {
+  return {{"slots", resources.slots},
+          {"cpus", resources.cpus},
+          {"memory_bytes", resources.memory_bytes}};
+}
+
+Result<Resources> resources_from(const Json& json) {
+  JsonReader in(json, "resources");
+  Resources resources;
+  in.read_optional("slots", resources.slots);
+  in.read_optional("cpus", resources.cpus);
+  in.read_optional("memory_bytes", resources.memory_bytes);
+  EDL_TRY(in.finish());
+  return resources;
+}
+
+Result<WorkerRange> workers_from(const Json& json) {
+  if (json.is_string()) return parse_workers(json.get_ref<const std::string&>());
+  if (json.is_number_unsigned()) return parse_workers(text(json.get<std::uint64_t>()));
+  return Error{Code::kInvalid, "write N or \"MIN:MAX\""};
+}
+
+template <class T>
+void put_if_said(Json& json, const char* name, const std::optional<T>& value) {
+  if (value) json[name] = *value;
+}
+
+}  // namespace
+
+void to_json(Json& json, const JobSpec& job) {
+  json = Json{{"name", job.name},
+              {"program", job.program},
+              {"args", job.args},
+              {"batch_policy", name(job.batch_policy)},
+              {"batch", job.batch},
+              {"seed", job.seed},
+              {"resources", resources_json(job.resources)},
+              {"priority", job.priority},
+              {"tenant", job.tenant},
+              {"checkpoint", job.checkpoint}};
+  if (job.workers) json["workers"] = workers_text(*job.workers);
+  put_if_said(json, "start", job.start);
+  put_if_said(json, "logical_workers", job.logical_workers);
+  put_if_said(json, "batch_max", job.batch_max);
+  put_if_said(json, "epochs", job.epochs);
+  put_if_said(json, "steps", job.steps);
+}
+
+Result<JobSpec> job_from(const Json& json) {
+  JsonReader in(json, "job");
+  JobSpec job;
+  read_text(in, "name", job.name);
+  read_text(in, "program", job.program);
+  in.read_optional("args", job.args);
+  if (in.has("workers")) in.read_with("workers", job.workers.emplace(), workers_from);
+  in.read_optional("start", job.start);
+  in.read_optional("logical_workers", job.logical_workers);
+  if (in.has("batch_policy")) {
+    read_word(in, "batch_policy", job.batch_policy, parse_batch_policy);
+  }
+  in.read_optional("batch", job.batch);
+  in.read_optional("batch_max", job.batch_max);
+  in.read_optional("seed", job.seed);
+  in.read_optional("epochs", job.epochs);
+  in.read_optional("steps", job.steps);
+  if (in.has("resources")) in.read_with("resources", job.resources, resources_from);
+  in.read_optional("priority", job.priority);
+  read_text_optional(in, "tenant", job.tenant);
+  read_text_optional(in, "checkpoint", job.checkpoint);
+  EDL_TRY(in.finish());
+  EDL_TRY(validate(job));
+  return job;
+}
+
+}  // namespace edl::model
