@@ -1,0 +1,100 @@
+#include "edl/wire/frame.h"
+
+#include <openssl/sha.h>
+
+#include "edl/base/text.h"
+
+namespace edl::wire {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x774C4445;  // "EDLw"
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kCrcAt = 60;
+
+bool known(std::uint8_t kind) { return (kind >= 1 && kind <= 6) || kind == 16; }
+
+Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
+
+}  // namespace
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kHello: return "hello";
+    case Kind::kChallenge: return "challenge";
+    case Kind::kProof: return "proof";
+    case Kind::kWelcome: return "welcome";
+    case Kind::kRefusal: return "refusal";
+    case Kind::kPing: return "ping";
+    case Kind::kMessage: return "message";
+  }
+  return "unknown";
+}
+
+JobTag job_tag(std::string_view job_name) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(job_name.data()), job_name.size(), digest.data());
+  return JobTag(load<std::uint64_t>(reinterpret_cast<const std::byte*>(digest.data())));
+}
+
+HeaderBytes encode(const Header& header) {
+  HeaderBytes bytes{};
+  std::byte* at = bytes.data();
+  store(at, kMagic);
+  store(at + 4, kVersion);
+  store(at + 5, static_cast<std::uint8_t>(header.kind));
+  store(at + 6, header.lane.value());
+  store(at + 8, header.job.value());
+  store(at + 16, header.generation.value());
+  store(at + 24, header.body_bytes);
+  store(at + 28, header.type);
+  store(at + 32, header.payload_bytes);
+  store(at + 40, header.first);
+  store(at + 48, header.second);
+  store(at + 56, header.body_crc);
+  store(at + kCrcAt, crc32c(ConstBytes(bytes).first(kCrcAt)));
+  return bytes;
+}
+
+Result<Header> decode(const HeaderBytes& bytes, const Limits& limits) {
+  const std::byte* at = bytes.data();
+  if (load<std::uint32_t>(at) != kMagic) return corrupt("not a frame: it does not begin with EDLw");
+  const auto version = load<std::uint8_t>(at + 4);
+  if (version != kVersion) {
+    return corrupt(text("a frame of version ", int{version}, ", this is version ", int{kVersion}));
+  }
+  if (load<std::uint32_t>(at + kCrcAt) != crc32c(ConstBytes(bytes).first(kCrcAt))) {
+    return corrupt("a frame whose header does not fit its checksum");
+  }
+  const auto kind = load<std::uint8_t>(at + 5);
+  if (!known(kind)) return corrupt(text("a frame of unknown kind ", int{kind}));
+  Header header;
+  header.kind = static_cast<Kind>(kind);
+  header.lane = model::Lane(load<std::uint16_t>(at + 6));
+  header.job = JobTag(load<std::uint64_t>(at + 8));
+  header.generation = model::Generation(load<std::uint64_t>(at + 16));
+  header.body_bytes = load<std::uint32_t>(at + 24);
+  header.type = load<std::uint32_t>(at + 28);
+  header.payload_bytes = load<std::uint64_t>(at + 32);
+  header.first = load<std::uint64_t>(at + 40);
+  header.second = load<std::uint64_t>(at + 48);
+  header.body_crc = load<std::uint32_t>(at + 56);
+  if (header.body_bytes > limits.body_bytes_max) {
+    return Error{Code::kExhausted, text("a body of ", header.body_bytes, " bytes, the limit is ",
+                                        limits.body_bytes_max)};
+  }
+  if (header.payload_bytes > limits.payload_bytes_max) {
+    return Error{Code::kExhausted, text("a payload of ", header.payload_bytes,
+                                        " bytes, the limit is ", limits.payload_bytes_max)};
+  }
+  return header;
+}
+
+std::string seal(Header& header, const Json& body, std::size_t payload_bytes) {
+  std::string text = body.is_null() ? std::string() : json_line(body);
+  header.body_bytes = static_cast<std::uint32_t>(text.size());
+  header.body_crc = crc32c(bytes_of(text));
+  header.payload_bytes = payload_bytes;
+  return text;
+}
+
+}  // namespace edl::wire

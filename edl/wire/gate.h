@@ -1,0 +1,37 @@
+// Which frames an end may see: those of its job and lane, and of the generation that it is in.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "edl/wire/frame.h"
+
+namespace edl::wire {
+
+class Gate {
+ public:
+  // `held_bytes_max` bounds what may wait for a later generation.
+  Gate(JobTag job, model::Lane lane, std::uint64_t held_bytes_max = 64 << 20)
+      : job_(job), lane_(lane), held_bytes_max_(held_bytes_max) {}
+
+  // Answers the frames that may be seen now, in order: this one or none. An error means that the
+  // connection is not to be trusted any more.
+  Result<std::vector<Frame>> admit(Frame frame);
+  // Frames that waited for this generation may be seen now; those of older ones never.
+  std::vector<Frame> enter(model::Generation generation);
+
+  model::Generation generation() const { return generation_; }
+  std::uint64_t dropped() const { return dropped_; }
+  std::size_t held() const { return held_.size(); }
+
+ private:
+  JobTag job_;
+  model::Lane lane_;
+  std::uint64_t held_bytes_max_;
+  model::Generation generation_;
+  std::deque<Frame> held_;
+  std::uint64_t held_bytes_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace edl::wire
