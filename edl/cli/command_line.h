@@ -1,0 +1,68 @@
+// The commands of the program and what one call of it does. A family of commands lives in one file
+// and is added by one line in commands.cc.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edl/base/result.h"
+#include "edl/cli/output.h"
+
+namespace edl::cli {
+
+// What a command does once its options are known. Constructed with the CLI::App that it adds its
+// options to; the options are its members.
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Answers on `out`; an error is told on standard error and ends the program with 1.
+  virtual Result<void> run(Output& out) = 0;
+};
+
+struct CommandHelp {
+  std::string name;
+  std::string about;    // one line
+  std::string example;  // one or more lines, each a whole command
+};
+
+class CommandLine {
+ public:
+  explicit CommandLine(const std::string& version);
+
+  CLI::App& root() { return root_; }
+  // A command that only holds others.
+  CLI::App& add_group(CLI::App& parent, const CommandHelp& help);
+  // A command of type T: constructed with its CLI::App and the rest.
+  template <class T, class... Rest>
+  void add(CLI::App& parent, const CommandHelp& help, Rest&&... rest) {
+    CLI::App& app = add_app(parent, help);
+    commands_[&app] = std::make_unique<T>(app, std::forward<Rest>(rest)...);
+  }
+
+  // The exit code: 0 done, 1 refused or failed, 2 wrong usage. Talk goes to `errors`.
+  int run(std::vector<std::string> arguments, Output& out, Output& errors);
+
+ private:
+  CLI::App& add_app(CLI::App& parent, const CommandHelp& help);
+  int run_command(Output& out, Output& errors);
+  int tell(const CLI::ParseError& error, Output& out, Output& errors) const;
+
+  CLI::App root_;
+  std::map<const CLI::App*, std::unique_ptr<Command>> commands_;
+};
+
+// "edl data order".
+std::string path_of(const CLI::App& app);
+
+// Options whose values are whole numbers, written with decimal digits only.
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t& into,
+                        const std::string& about);
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& into,
+                        const std::string& about);
+
+}  // namespace edl::cli

@@ -1,0 +1,10 @@
+#include "edl/cli/commands.h"
+
+namespace edl::cli {
+
+void add_commands(CommandLine& line) {
+  add_data(line);
+  add_completion(line);
+}
+
+}  // namespace edl::cli
