@@ -41,7 +41,7 @@ class Schedule {
 
   static void strike(VirtualWorld& world, Fault fault, Duration length, Random& random,
                      const std::vector<int>& nodes) {
-    const int node = nodes[random.below(nodes.size())];
+    const int node = pick(world, fault, random, nodes);
     const int other = other_node(world, node, random);
     switch (fault) {
       case Fault::kKill: return kill(world, node, length, random);
@@ -59,6 +59,16 @@ class Schedule {
     }
   }
 
+  // A crash needs something that can crash: a node with processes, if there is one.
+  static int pick(VirtualWorld& world, Fault fault, Random& random, const std::vector<int>& nodes) {
+    const bool crash = fault == Fault::kKill || fault == Fault::kPowerCut || fault == Fault::kPause;
+    int node = nodes[random.below(nodes.size())];
+    for (int tries = 0; crash && world.processes_on(node).empty() && tries < 20; ++tries) {
+      node = nodes[random.below(nodes.size())];
+    }
+    return node;
+  }
+
   static int other_node(VirtualWorld& world, int node, Random& random) {
     const auto count = static_cast<std::uint64_t>(world.node_count());
     if (count < 2) return node;
@@ -70,12 +80,14 @@ class Schedule {
   }
 
   // Every other crash waits for the node to use its disk and falls between two of its calls; if the
-  // node does not use it, the crash comes as an ordinary one.
+  // node does not use it, the crash comes as an ordinary one. To see crashes during recovery, a
+  // process is made to start anew under such a threat now and then.
   static constexpr std::uint64_t kCallsMax = 12;
 
   static void kill(VirtualWorld& world, int node, Duration length, Random& random) {
     if (!random.once_in(2)) return kill_one(world, node, random);
     world.kill_at_disk_call(node, random.below(kCallsMax));
+    if (random.once_in(2)) kill_one(world, node, random);
     later(world, length, [&world, node, own = random.fork()]() mutable {
       if (!world.disk(node).armed()) return;
       world.disk(node).disarm();
@@ -92,6 +104,7 @@ class Schedule {
     if (!world.is_up(node)) return;
     if (random.once_in(2)) {
       world.cut_power_at_disk_call(node, random.below(kCallsMax));
+      if (random.once_in(2)) kill_one(world, node, random);
       later(world, length / 2, [&world, node] { world.cut_power(node); });
     } else {
       world.cut_power(node);

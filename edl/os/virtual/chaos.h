@@ -28,7 +28,7 @@ struct ChaosPlan {
   int faults = 10;                // how many in all
   std::vector<Fault> at_least{};  // these are among them
   std::vector<Fault> never{};     // these are not
-  std::vector<int> nodes{};       // that may be hit; empty: all
+  std::vector<int> nodes{};       // that may be hit, more often if named twice; empty: all
 };
 
 // Puts the faults into the world's future. The world outlives them.
