@@ -2,12 +2,14 @@
 
 #include <openssl/sha.h>
 
+#include <algorithm>
+
 #include "edl/base/text.h"
 
 namespace edl::wire {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x774C4445;  // "EDLw"
+constexpr std::string_view kMagic = "EDLw";
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kCrcAt = 60;
 
@@ -39,7 +41,7 @@ JobTag job_tag(std::string_view job_name) {
 HeaderBytes encode(const Header& header) {
   HeaderBytes bytes{};
   std::byte* at = bytes.data();
-  store(at, kMagic);
+  std::copy_n(bytes_of(kMagic).begin(), kMagic.size(), at);
   store(at + 4, kVersion);
   store(at + 5, static_cast<std::uint8_t>(header.kind));
   store(at + 6, header.lane.value());
@@ -55,9 +57,15 @@ HeaderBytes encode(const Header& header) {
   return bytes;
 }
 
+Result<void> check_beginning(ConstBytes bytes) {
+  const std::string_view begin = text_of(bytes.first(std::min(bytes.size(), kMagic.size())));
+  if (!kMagic.starts_with(begin)) return corrupt("not a frame: it does not begin with EDLw");
+  return {};
+}
+
 Result<Header> decode(const HeaderBytes& bytes, const Limits& limits) {
+  EDL_TRY(check_beginning(bytes));
   const std::byte* at = bytes.data();
-  if (load<std::uint32_t>(at) != kMagic) return corrupt("not a frame: it does not begin with EDLw");
   const auto version = load<std::uint8_t>(at + 4);
   if (version != kVersion) {
     return corrupt(text("a frame of version ", int{version}, ", this is version ", int{kVersion}));

@@ -56,6 +56,8 @@ inline constexpr Limits kStrangerLimits{1024, 0};
 inline constexpr std::size_t kHeaderBytes = 64;
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 
+// Corrupt when these first bytes of a header, if only a few, cannot begin a frame.
+Result<void> check_beginning(ConstBytes bytes);
 HeaderBytes encode(const Header& header);
 // Corrupt: not a header. Exhausted: a length above the limits.
 Result<Header> decode(const HeaderBytes& bytes, const Limits& limits);

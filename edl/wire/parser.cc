@@ -67,7 +67,10 @@ Result<std::optional<Frame>> FrameParser::next() {
 
 Result<bool> FrameParser::parse_header() {
   if (has_header_) return true;
-  if (buffered() < kHeaderBytes) return false;
+  if (buffered() < kHeaderBytes) {
+    EDL_TRY(check_beginning(ConstBytes(buffer_).subspan(begin_, buffered())));
+    return false;
+  }
   HeaderBytes bytes;
   take(bytes);
   EDL_TRY(frame_.header, decode(bytes, limits_));

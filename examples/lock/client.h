@@ -26,7 +26,8 @@ class LockClient {
 
   void want();
   void release();
-  bool holds() const { return core_.holds(system_.now()); }
+  // Take the time before you ask: the process may be stopped between the two.
+  bool holds(Time now) const { return core_.holds(now); }
   const Token& token() const { return core_.token(); }
 
  private:

@@ -30,11 +30,12 @@ class Taker final : public os::Program {
 
   // One line each time that it is sure to hold the lock, with the clock that all processes share.
   void use() {
-    if (!client_.holds()) return;
-    std::printf("%lld %s\n", static_cast<long long>(system_.now().time_since_epoch().count()),
+    const Time now = system_.now();
+    if (!client_.holds(now)) return;
+    std::printf("%lld %s\n", static_cast<long long>(now.time_since_epoch().count()),
                 token_text(client_.token()).c_str());
     std::fflush(stdout);
-    if (system_.now() < until_) {
+    if (now < until_) {
       timer_ = system_.after(5ms, [this] { use(); });
     } else {
       client_.release();

@@ -42,7 +42,7 @@ class Worker final : public os::Program {
   }
   ~Worker() override { owner_.alive_.erase(id_); }
 
-  bool holds() const { return client_.holds(); }
+  bool holds() const { return client_.holds(system_.now()); }
 
  private:
   ClientOptions options(const os::Address& server) {
@@ -61,7 +61,7 @@ class Worker final : public os::Program {
   }
 
   void work() {
-    if (!client_.holds()) {
+    if (!holds()) {
       owner_.world_.trace().hit("lock.lost_by_time");
       return;
     }
