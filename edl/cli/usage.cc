@@ -41,7 +41,7 @@ std::string unknown_word(const CLI::App& app, std::string_view word) {
 
 // What CLI11 says about values is short; say it in our words.
 std::string in_words(const CLI::ParseError& error) {
-  const std::string complaint = error.what();
+  std::string complaint = error.what();
   if (error.get_name() != "ArgumentMismatch") return complaint;
   return text(complaint.substr(0, complaint.find(':')), " takes exactly one value");
 }

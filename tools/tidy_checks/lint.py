@@ -140,10 +140,7 @@ def _lint(project, unit):
     return found
 
 
-def _remembered(project, unit):
-    kept = project.tree.root / FOLDER / project.key(unit)
-    if kept.is_file():
-        return [tuple(row) for row in json.loads(kept.read_text())]
+def _lint_and_keep(project, unit, kept):
     found = _lint(project, unit)
     if all(line for _, line, _ in found):  # a failure to run says nothing about the file
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -160,6 +157,14 @@ def check(tree, base=None, everything=False):
     if not (tree.root / DATABASE).is_file():
         return [Finding(DATABASE, 0, "is missing, so nothing can be linted: run `make build`")]
     project = Project(tree)
-    with ThreadPoolExecutor(PROCESSES_MAX) as pool:
-        found = pool.map(lambda unit: _remembered(project, unit), project.units(paths))
-        return sorted({Finding(*row) for rows in found for row in rows})
+    units = {unit: tree.root / FOLDER / project.key(unit) for unit in project.units(paths)}
+    found = [json.loads(kept.read_text()) for kept in units.values() if kept.is_file()]
+    new = [unit for unit, kept in units.items() if not kept.is_file()]
+    if new:
+        print(f"tidy: lint: {len(new)} files to look at, {len(found)} remembered", flush=True)
+    pool = ThreadPoolExecutor(PROCESSES_MAX)
+    try:
+        found += pool.map(lambda unit: _lint_and_keep(project, unit, units[unit]), new)
+    finally:  # interrupted, we begin no more of them
+        pool.shutdown(cancel_futures=True)
+    return sorted({Finding(*row) for rows in found for row in rows})
