@@ -41,7 +41,7 @@ tsan: setup ## threaded tests under the thread sanitizer
 
 fuzz: ## every parser under libFuzzer; SECONDS=n for each
 	@tools/setup fuzz
-	@tools/build fuzz all
+	@tools/build fuzz fuzzers
 	@tools/fuzz
 
 mutants: setup ## plant each bug of tests/mutants and see the tests fail

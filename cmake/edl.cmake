@@ -29,7 +29,9 @@ endif()
 
 find_program(EDL_CCACHE ccache)
 if(EDL_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${EDL_CCACHE})
+  # Paths relative to the tree: a clone or a copy elsewhere finds what this one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 ${EDL_CCACHE})
 endif()
 find_program(EDL_MOLD mold)
 if(EDL_MOLD)

@@ -78,6 +78,7 @@ TEST(LedgerRecord, wrong_sizes_and_meanings_are_corrupt) {
   EXPECT_EQ(code(with(0, 0x0000000132444445u)), Code::kCorrupt) << "version 2";
   EXPECT_EQ(code(with(4, 2)), Code::kCorrupt) << "unknown flag";
   EXPECT_EQ(code(with(16, 0)), Code::kCorrupt) << "step 0";
+  EXPECT_EQ(code(with(112, 1)), Code::kCorrupt) << "not zero where zero is due";
 }
 
 TEST(LedgerRecord, the_chain_is_not_part_of_what_is_chained) {

@@ -1,0 +1,66 @@
+#include "bench/table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace edl::bench {
+namespace {
+
+constexpr int kColumnWidth = 16;
+
+std::string cell(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return text(value.get<double>());
+  return value.is_null() ? "" : json_line(value);
+}
+
+}  // namespace
+
+Table::Table(int argc, char** argv, std::vector<std::string> columns) : columns_(std::move(columns)) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("--json=")) {
+      std::fprintf(stderr, "%s: unknown argument %s; it takes --json=FILE\n", argv[0], argv[i]);
+      std::exit(2);
+    }
+    json_path_ = word.substr(7);
+  }
+  for (const std::string& column : columns_) std::printf("%-*s", kColumnWidth, column.c_str());
+  std::printf("\n");
+}
+
+void Table::row(const Json& values) {
+  for (const std::string& column : columns_) {
+    const auto found = values.find(column);
+    const std::string words = found == values.end() ? "" : cell(*found);
+    std::printf("%-*s", kColumnWidth, words.c_str());
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+  rows_.push_back(values);
+}
+
+int Table::finish() const {
+  if (json_path_.empty()) return 0;
+  std::ofstream out(json_path_);
+  out << rows_.dump(2) << "\n";
+  if (out.good()) return 0;
+  std::fprintf(stderr, "cannot write %s\n", json_path_.c_str());
+  return 1;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double seconds_of(const std::function<void()>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace edl::bench
