@@ -36,7 +36,7 @@ asan: setup ## unit and world tests under the address and undefined-behaviour sa
 	@tools/check asan
 
 tsan: setup ## threaded tests under the thread sanitizer
-	@tools/build tsan tests
+	@tools/build tsan threaded_tests
 	@tools/check tsan
 
 fuzz: ## every parser under libFuzzer; SECONDS=n for each

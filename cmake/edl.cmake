@@ -43,6 +43,7 @@ include_directories(${CMAKE_SOURCE_DIR})
 add_custom_target(headers COMMENT "every header compiles alone")
 # What `make test` runs. Programs that only sanitizers or people run are built by name.
 add_custom_target(tests)
+add_custom_target(threaded_tests)  # those with the label `threads`: what `make tsan` runs
 
 # edl_room(NAME SOURCES a.cc b.cc DEPS room... ): the library edl_NAME from this folder. Headers are found
 # by themselves; each is compiled alone by the target `headers`.
@@ -79,6 +80,9 @@ function(edl_test name)
   target_link_libraries(${name} PRIVATE ${TEST_DEPS} GTest::gtest GTest::gtest_main)
   add_dependencies(tests ${name})
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
+  if("threads" IN_LIST TEST_LABELS)
+    add_dependencies(threaded_tests ${name})
+  endif()
   if(NOT TEST_LABELS)
     set(TEST_LABELS unit)
   endif()

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 
+#include "edl/os/posix/system.h"
 #include "edl/os/thread.h"
 
 namespace edl::os {
@@ -71,6 +73,27 @@ TEST(Thread, is_counted_and_gone_after_its_end) {
     hold.close();
   }
   EXPECT_EQ(thread_count(), before);
+}
+
+TEST(Loop, runs_what_other_threads_post_in_the_order_of_each) {
+  const auto sink = silent_log_sink();
+  const auto system = posix_system({.log_sink = sink.get()});
+  constexpr int kTasks = 5000;
+  std::array<int, 2> next{};  // touched by the loop's thread only
+  {
+    const auto post_all = [&](std::size_t thread) {
+      for (int i = 0; i < kTasks; ++i) {
+        system->post([&, thread, i] {
+          EXPECT_EQ(next[thread]++, i);
+          if (next[0] == kTasks && next[1] == kTasks) system->finish(0);
+        });
+      }
+    };
+    Thread first("first", [&] { post_all(0); });
+    Thread second("second", [&] { post_all(1); });
+    const Pending limit = system->after(60s, [&] { system->finish(99); });
+    EXPECT_EQ(system->run(), 0);
+  }
 }
 
 }  // namespace

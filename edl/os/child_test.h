@@ -14,6 +14,7 @@ namespace edl::os {
 //   hang         waits until it is killed
 //   terminate    ends with 7 on a polite request
 //   echo         sends back what its parent sends, until the parent closes; then ends with 3
+//   nest PATH    starts PATH as a child that hangs and dies with it, tells its pid, and hangs too
 class TestChild final : public Program {
  public:
   TestChild(System& system, std::vector<std::string> arguments)
@@ -25,6 +26,7 @@ class TestChild final : public Program {
       say("ready");
     }
     if (mode == "echo") echo();
+    if (mode == "nest") nest(arguments_[1]);
   }
 
  private:
@@ -42,8 +44,19 @@ class TestChild final : public Program {
     });
   }
 
+  void nest(const std::string& program) {
+    Spawn spawn;
+    spawn.argv = {program, "hang"};
+    spawn.dies_with_parent = true;
+    inner_ = system_.processes().spawn(spawn, [](Exit) {}).value();
+    said_ = std::to_string(inner_->pid());
+    say(said_);
+  }
+
   System& system_;
   std::vector<std::string> arguments_;
+  std::unique_ptr<Child> inner_;
+  std::string said_;
   Bytes buffer_ = Bytes(1000);
 };
 

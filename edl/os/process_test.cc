@@ -1,5 +1,7 @@
 #include <csignal>
+#include <fstream>
 
+#include "edl/base/text.h"
 #include "edl/os/stage_test.h"
 
 namespace edl::os {
@@ -172,6 +174,60 @@ TEST_P(Children, forked_ones_outlive_the_server_and_are_still_reported) {
     }
   };
   play<Outlive>();
+}
+
+// True once the process is gone or only its exit code is left.
+bool has_ended(int pid) {
+  std::ifstream status(text("/proc/", pid, "/stat"));
+  std::string word;
+  for (int i = 0; i < 3; ++i) status >> word;
+  return !status || word == "Z";
+}
+
+TEST(PosixChildren, can_be_told_to_die_with_their_parent) {
+  PosixStage stage;
+  struct Nest : ChildScene {
+    Nest(System& s, Stage& on) : ChildScene(s, on) {
+      spawn({"nest", program}, [this](Exit) { wait_for_end(); });
+      child->stream().read(buffer, [this](Result<std::size_t> got) {
+        inner = std::stoi(std::string(text_of(ConstBytes(buffer).first(got.value()))));
+        EXPECT_FALSE(has_ended(inner));
+        EXPECT_TRUE(child->signal(Signal::kKill).ok());
+      });
+    }
+    void wait_for_end() {
+      if (has_ended(inner)) return system.finish(0);
+      wait = system.after(5ms, [this] { wait_for_end(); });
+    }
+    int inner = 0;
+    Pending wait;
+  };
+  EXPECT_TRUE(stage.play([&](System& system) { return std::make_unique<Nest>(system, stage); }));
+}
+
+TEST(VirtualChildren, can_be_told_to_die_with_their_parent) {
+  VirtualWorld world({.seed = 1});
+  world.install("child", [](System& system, const Arguments& argv) {
+    return std::make_unique<TestChild>(system, Arguments(argv.begin() + 1, argv.end()));
+  });
+  world.install("parent", [](System& system, const Arguments&) {
+    struct Parent : Program {
+      std::unique_ptr<Child> child;
+    };
+    auto parent = std::make_unique<Parent>();
+    Spawn spawn;
+    spawn.argv = {"child", "nest", "child"};
+    parent->child = system.processes().spawn(spawn, [](Exit) {}).value();
+    return parent;
+  });
+  const int node = world.add_node("a");
+  const int parent = world.start(node, {"parent"});
+  world.run_for(1s);
+  const auto pids = world.processes_on(node);
+  ASSERT_EQ(pids.size(), 3u);
+  world.send_signal(pids[1], Signal::kKill);
+  world.run_for(1s);
+  EXPECT_EQ(world.processes_on(node), std::vector<int>{parent});
 }
 
 TEST(PosixChildren, write_their_output_to_a_file_and_know_their_environment) {
