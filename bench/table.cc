@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 namespace edl::bench {
@@ -19,15 +18,20 @@ std::string cell(const Json& value) {
 
 }  // namespace
 
-Table::Table(int argc, char** argv, std::vector<std::string> columns) : columns_(std::move(columns)) {
+Result<std::string> json_path(int argc, char** argv) {
+  std::string path;
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
+    const std::string_view word = argv[i];
     if (!word.starts_with("--json=")) {
-      std::fprintf(stderr, "%s: unknown argument %s; it takes --json=FILE\n", argv[0], argv[i]);
-      std::exit(2);
+      return Error{Code::kInvalid, text("unknown argument ", word, "; it takes --json=FILE")};
     }
-    json_path_ = word.substr(7);
+    path = word.substr(7);
   }
+  return path;
+}
+
+Table::Table(std::string path, std::vector<std::string> columns)
+    : columns_(std::move(columns)), json_path_(std::move(path)) {
   for (const std::string& column : columns_) std::printf("%-*s", kColumnWidth, column.c_str());
   std::printf("\n");
 }

@@ -11,8 +11,8 @@ namespace edl::bench {
 
 class Table {
  public:
-  // Reads --json=FILE; anything else ends the program with a sentence and exit code 2.
-  Table(int argc, char** argv, std::vector<std::string> columns);
+  // `path` of the JSON file may be empty: then there is only the table.
+  Table(std::string path, std::vector<std::string> columns);
 
   void row(const Json& values);  // an object; columns that it lacks stay empty
   // Writes the JSON file. Answers the exit code.
@@ -23,6 +23,9 @@ class Table {
   std::string json_path_;
   Json rows_ = Json::array();
 };
+
+// What --json=FILE names; empty without it. Anything else is wrong usage.
+Result<std::string> json_path(int argc, char** argv);
 
 double median(std::vector<double> values);
 

@@ -1,4 +1,5 @@
 // How fast frames go between two endpoints of one process over loopback: round trips and bytes.
+#include <cstdio>
 #include <memory>
 
 #include "bench/table.h"
@@ -9,8 +10,9 @@ namespace edl::wire {
 namespace {
 
 EndpointOptions options_of(std::string id) {
-  EndpointOptions options{
-      .job = "bench", .id = std::move(id), .secret = Secret::make(bytes_of("sixteen bytes...")).value()};
+  EndpointOptions options{.job = "bench",
+                          .id = std::move(id),
+                          .secret = Secret::make(bytes_of("sixteen bytes...")).value()};
   options.connection.send_queue_bytes_max = std::uint64_t{1} << 30;
   return options;
 }
@@ -26,16 +28,19 @@ double ping_pong(std::size_t payload_bytes, int rounds) {
   int left = rounds;
   const auto address = server.listen({"127.0.0.1", 0, {}}, [&](auto made) {
     accepted = std::move(made);
-    accepted->start([&](Frame frame) { (void)accepted->send({}, nullptr, std::move(frame.payload)); },
-                    [](const Error&) {});
+    accepted->start(
+        [&](Frame frame) { (void)accepted->send({}, nullptr, std::move(frame.payload)); },
+        [](const Error&) {});
   });
   Time begin{};
   const os::Pending attempt = client.connect(address.value(), 10s, [&](auto made) {
     connected = std::move(made).value();
-    connected->start([&](Frame frame) {
-      if (--left == 0) return system->finish(0);
-      (void)connected->send({}, nullptr, std::move(frame.payload));
-    }, [](const Error&) {});
+    connected->start(
+        [&](Frame frame) {
+          if (--left == 0) return system->finish(0);
+          (void)connected->send({}, nullptr, std::move(frame.payload));
+        },
+        [](const Error&) {});
     begin = system->now();
     (void)connected->send({}, nullptr, Bytes(payload_bytes));
   });
@@ -48,14 +53,21 @@ double ping_pong(std::size_t payload_bytes, int rounds) {
 
 int main(int argc, char** argv) {
   using namespace edl;
-  bench::Table table(argc, argv, {"payload_bytes", "round_trip_us", "mb_per_s"});
+  const auto path = bench::json_path(argc, argv);
+  if (!path.ok()) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], path.error().message.c_str());
+    return 2;
+  }
+  bench::Table table(*path, {"payload_bytes", "round_trip_us", "mb_per_s"});
   struct Case {
     std::size_t bytes;
     int rounds;
   };
-  for (const Case& what : {Case{0, 5000}, Case{1024, 5000}, Case{65536, 2000}, Case{1 << 20, 300}, Case{16 << 20, 20}}) {
+  for (const Case& what : {Case{0, 5000}, Case{1024, 5000}, Case{65536, 2000}, Case{1 << 20, 300},
+                           Case{16 << 20, 20}}) {
     std::vector<double> times;
-    for (int repeat = 0; repeat < 5; ++repeat) times.push_back(wire::ping_pong(what.bytes, what.rounds));
+    for (int repeat = 0; repeat < 5; ++repeat)
+      times.push_back(wire::ping_pong(what.bytes, what.rounds));
     const double round = bench::median(times) / what.rounds;
     table.row({{"payload_bytes", what.bytes},
                {"round_trip_us", round * 1e6},

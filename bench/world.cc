@@ -1,10 +1,17 @@
 // How fast the virtual world is: seeds of the lock, and a larger cluster for a long time.
-#include "bench/table.h"
 #include "examples/lock/world.h"
+#include <cstdio>
+
+#include "bench/table.h"
 
 int main(int argc, char** argv) {
   using namespace edl;
-  bench::Table table(argc, argv, {"what", "seeds_per_s", "events_per_s", "seconds"});
+  const auto path = bench::json_path(argc, argv);
+  if (!path.ok()) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], path.error().message.c_str());
+    return 2;
+  }
+  bench::Table table(*path, {"what", "seeds_per_s", "events_per_s", "seconds"});
   constexpr int kRepeats = 5;
   constexpr std::uint64_t kSeeds = 200;
   std::vector<double> times;

@@ -30,8 +30,8 @@ int nesting(std::string_view text) {
 
 Result<Json> parse_json(std::string_view input, JsonLimits limits) {
   if (input.size() > limits.bytes_max) {
-    return Error{Code::kExhausted, text("JSON text of ", input.size(), " bytes is above the limit of ",
-                                        limits.bytes_max)};
+    return Error{Code::kExhausted, text("JSON text of ", input.size(),
+                                        " bytes is above the limit of ", limits.bytes_max)};
   }
   if (nesting(input) > limits.depth_max) {
     return Error{Code::kExhausted, text("JSON text is nested deeper than ", limits.depth_max)};

@@ -42,7 +42,9 @@ bool plain(std::string_view value) {
 
 }  // namespace
 
-std::unique_ptr<LogSink> stderr_log_sink(Level least) { return std::make_unique<SpdlogSink>(least); }
+std::unique_ptr<LogSink> stderr_log_sink(Level least) {
+  return std::make_unique<SpdlogSink>(least);
+}
 std::unique_ptr<LogSink> silent_log_sink() { return std::make_unique<SilentSink>(); }
 
 void Log::write(Level level, std::string_view event, const Fields& fields) const {

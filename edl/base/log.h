@@ -40,10 +40,18 @@ class Log {
 
   Log room(std::string name) const { return Log(*sink_, std::move(name)); }
 
-  void debug(std::string_view event, Fields fields = {}) const { write(Level::kDebug, event, fields); }
-  void info(std::string_view event, Fields fields = {}) const { write(Level::kInfo, event, fields); }
-  void warn(std::string_view event, Fields fields = {}) const { write(Level::kWarn, event, fields); }
-  void error(std::string_view event, Fields fields = {}) const { write(Level::kError, event, fields); }
+  void debug(std::string_view event, Fields fields = {}) const {
+    write(Level::kDebug, event, fields);
+  }
+  void info(std::string_view event, Fields fields = {}) const {
+    write(Level::kInfo, event, fields);
+  }
+  void warn(std::string_view event, Fields fields = {}) const {
+    write(Level::kWarn, event, fields);
+  }
+  void error(std::string_view event, Fields fields = {}) const {
+    write(Level::kError, event, fields);
+  }
 
  private:
   void write(Level level, std::string_view event, const Fields& fields) const;

@@ -19,7 +19,8 @@ TEST(Log, writes_the_event_and_then_pairs) {
   log.debug("not wanted", {});
   log.room("store").warn("full");
   ASSERT_EQ(kept.lines.size(), 2u);
-  EXPECT_EQ(kept.lines[0], R"(wire: connection closed peer=127.0.0.1:9 frames=3 why="it \"left\"")");
+  EXPECT_EQ(kept.lines[0],
+            R"(wire: connection closed peer=127.0.0.1:9 frames=3 why="it \"left\"")");
   EXPECT_EQ(kept.lines[1], "store: full");
 }
 

@@ -9,7 +9,8 @@
 
 namespace edl {
 
-// splitmix64: its finaliser of x + the golden ratio. Part of the order of samples, so never changed.
+// splitmix64: its finaliser of x + the golden ratio. Part of the order of samples, so never
+// changed.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   std::uint64_t z = x + 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -36,7 +37,9 @@ class Random {
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
-  Duration between(Duration low, Duration high) { return Duration(between(low.count(), high.count())); }
+  Duration between(Duration low, Duration high) {
+    return Duration(between(low.count(), high.count()));
+  }
   // True once in `one_in` calls on average; never for 0.
   bool once_in(std::uint64_t one_in) { return one_in > 0 && below(one_in) == 0; }
   // A generator of its own, so that one user's draws do not move another's.

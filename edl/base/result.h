@@ -87,15 +87,15 @@ class [[nodiscard]] Result<void> {
 // EDL_TRY(auto x, call());   the same, and names the value otherwise.
 #define EDL_TRY(...) EDL_TRY_PICK(__VA_ARGS__, EDL_TRY_NAMED, EDL_TRY_PLAIN)(__VA_ARGS__)
 #define EDL_TRY_PICK(a, b, name, ...) name
-#define EDL_TRY_PLAIN(expression)                                            \
-  do {                                                                       \
+#define EDL_TRY_PLAIN(expression)                                                    \
+  do {                                                                               \
     if (auto edl_result = (expression); !edl_result.ok()) return edl_result.error(); \
   } while (false)
 #define EDL_TRY_NAMED(name, expression) EDL_TRY_LINE(name, expression, __LINE__)
 #define EDL_TRY_LINE(name, expression, line) EDL_TRY_TEMP(name, expression, line)
-#define EDL_TRY_TEMP(name, expression, line)                            \
-  auto edl_result_##line = (expression);                                \
-  if (!edl_result_##line.ok()) return edl_result_##line.error();        \
+#define EDL_TRY_TEMP(name, expression, line)                     \
+  auto edl_result_##line = (expression);                         \
+  if (!edl_result_##line.ok()) return edl_result_##line.error(); \
   name = std::move(edl_result_##line).value()
 
 }  // namespace edl

@@ -52,8 +52,9 @@ Result<Duration> parse_duration(std::string_view input) {
       }
     }
   }
-  return Error{Code::kInvalid, text("\"", input, "\" is not a duration: write a number and a unit, ",
-                                    "for example 250ms, 15s, 10m or 2h")};
+  return Error{Code::kInvalid,
+               text("\"", input, "\" is not a duration: write a number and a unit, ",
+                    "for example 250ms, 15s, 10m or 2h")};
 }
 
 }  // namespace edl

@@ -1,5 +1,5 @@
-// The program that tests of `spawn` start on a real machine. With "fork-server" it first becomes one;
-// with "threads" it has a second thread then, which a fork server must refuse to fork.
+// The program that tests of `spawn` start on a real machine. With "fork-server" it first becomes
+// one; with "threads" it has a second thread then, which a fork server must refuse to fork.
 #include <cstdlib>
 
 #include "edl/os/channel.h"

@@ -1,5 +1,5 @@
-// Memory that several processes see. One process makes it and may write; those who receive it over a
-// Unix socket may only read. It has no name, cannot shrink or grow, and ends with its last user.
+// Memory that several processes see. One process makes it and may write; those who receive it over
+// a Unix socket may only read. It has no name, cannot shrink or grow, and ends with its last user.
 #pragma once
 
 #include "edl/base/bytes.h"

@@ -19,8 +19,8 @@ using ReadDone = std::function<void(Result<std::size_t>)>;
 using WriteDone = std::function<void(Result<void>)>;
 using MemoryDone = std::function<void(Result<std::unique_ptr<Memory>>)>;
 
-// One end of a connection. Destroying it closes it and drops its callbacks. At most one read and one
-// write are under way; their buffers stay valid until the callback, `close` or destruction.
+// One end of a connection. Destroying it closes it and drops its callbacks. At most one read and
+// one write are under way; their buffers stay valid until the callback, `close` or destruction.
 class Stream {
  public:
   static constexpr std::size_t kPiecesMax = 16;

@@ -6,11 +6,16 @@ namespace edl::os {
 
 const char* signal_name(Signal signal) {
   switch (signal) {
-    case Signal::kTerminate: return "terminate";
-    case Signal::kInterrupt: return "interrupt";
-    case Signal::kKill: return "kill";
-    case Signal::kStop: return "stop";
-    case Signal::kContinue: return "continue";
+    case Signal::kTerminate:
+      return "terminate";
+    case Signal::kInterrupt:
+      return "interrupt";
+    case Signal::kKill:
+      return "kill";
+    case Signal::kStop:
+      return "stop";
+    case Signal::kContinue:
+      return "continue";
   }
   return "unknown";
 }

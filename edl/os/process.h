@@ -24,9 +24,9 @@ struct Exit {
 std::string exit_text(const Exit& exit);
 
 struct Spawn {
-  std::vector<std::string> argv;  // argv[0] is the program's path
+  std::vector<std::string> argv;                                 // argv[0] is the program's path
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
-  std::string directory;    // to run in; empty: ours
+  std::string directory;                                         // to run in; empty: ours
   std::string output_path;  // standard output and error are appended there; empty: ours
   bool dies_with_parent = false;
 };
@@ -46,8 +46,8 @@ class Child {
 
 using ForkDone = std::function<void(Result<std::unique_ptr<Child>>)>;
 
-// A process without threads that has loaded its libraries and waits to be forked. Its death does not
-// touch the children it made; their exits are then reported by us.
+// A process without threads that has loaded its libraries and waits to be forked. Its death does
+// not touch the children it made; their exits are then reported by us.
 class ForkServer {
  public:
   virtual ~ForkServer() = default;

@@ -139,11 +139,14 @@ struct Forking : ChildScene {
     server = system.processes().spawn_fork_server(spawn, [](Exit) {}).value();
   }
   void fork(std::vector<std::string> arguments, std::function<void()> done, ExitDone exited) {
-    server->fork(std::move(arguments), "", [this, done](auto made) {
-      ASSERT_TRUE(made.ok()) << made.error().message;
-      child = std::move(made).value();
-      done();
-    }, std::move(exited));
+    server->fork(
+        std::move(arguments), "",
+        [this, done](auto made) {
+          ASSERT_TRUE(made.ok()) << made.error().message;
+          child = std::move(made).value();
+          done();
+        },
+        std::move(exited));
   }
   std::unique_ptr<ForkServer> server;
 };
@@ -151,10 +154,13 @@ struct Forking : ChildScene {
 TEST_P(Children, can_be_forked_from_a_loaded_process) {
   struct Fork : Forking {
     Fork(System& s, Stage& stage) : Forking(s, stage) {
-      fork({"echo"}, [this] {
-        say("hello");
-        child->stream().read(buffer, [this](auto) { child->stream().close(); });
-      }, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
+      fork(
+          {"echo"},
+          [this] {
+            say("hello");
+            child->stream().read(buffer, [this](auto) { child->stream().close(); });
+          },
+          [this](Exit exit) { expect_exit(exit, {.code = 3}); });
     }
   };
   play<Fork>();
@@ -163,14 +169,17 @@ TEST_P(Children, can_be_forked_from_a_loaded_process) {
 TEST_P(Children, forked_ones_outlive_the_server_and_are_still_reported) {
   struct Outlive : Forking {
     Outlive(System& s, Stage& stage) : Forking(s, stage) {
-      fork({"echo"}, [this] {
-        server.reset();  // it sees its end and exits
-        say("hello");
-        child->stream().read(buffer, [this](Result<std::size_t> got) {
-          EXPECT_GT(got.value(), 0u);
-          child->stream().close();
-        });
-      }, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
+      fork(
+          {"echo"},
+          [this] {
+            server.reset();  // it sees its end and exits
+            say("hello");
+            child->stream().read(buffer, [this](Result<std::size_t> got) {
+              EXPECT_GT(got.value(), 0u);
+              child->stream().close();
+            });
+          },
+          [this](Exit exit) { expect_exit(exit, {.code = 3}); });
     }
   };
   play<Outlive>();
@@ -265,11 +274,15 @@ TEST(PosixChildren, a_fork_server_with_threads_is_refused_with_a_sentence) {
     Spawn spawn;
     spawn.argv = {stage.child_program(), "fork-server", "threads"};
     scene->server = system.processes().spawn_fork_server(spawn, [](Exit) {}).value();
-    scene->server->fork({"exit", "0"}, "", [&system](auto child) {
-      EXPECT_NE(child.error().message.find("it has 2 threads and must have one"), std::string::npos)
-          << child.error().message;
-      system.finish(0);
-    }, [](Exit) {});
+    scene->server->fork(
+        {"exit", "0"}, "",
+        [&system](auto child) {
+          EXPECT_NE(child.error().message.find("it has 2 threads and must have one"),
+                    std::string::npos)
+              << child.error().message;
+          system.finish(0);
+        },
+        [](Exit) {});
     return scene;
   }));
 }

@@ -82,14 +82,15 @@ class OnBothStages : public testing::TestWithParam<const char*> {
   }
   template <class T>
   void play() {
-    EXPECT_TRUE(stage_->play([this](System& system) { return std::make_unique<T>(system, *stage_); }));
+    EXPECT_TRUE(
+        stage_->play([this](System& system) { return std::make_unique<T>(system, *stage_); }));
   }
   std::unique_ptr<Stage> stage_;
 };
 
-#define EDL_ON_BOTH_STAGES(suite)                                                       \
-  using suite = OnBothStages;                                                           \
-  INSTANTIATE_TEST_SUITE_P(both, suite, testing::Values("posix", "virtual"),            \
+#define EDL_ON_BOTH_STAGES(suite)                                            \
+  using suite = OnBothStages;                                                \
+  INSTANTIATE_TEST_SUITE_P(both, suite, testing::Values("posix", "virtual"), \
                            [](const auto& which) { return std::string(which.param); })
 
 }  // namespace edl::os

@@ -115,7 +115,9 @@ TEST_P(Streams, an_address_in_use_is_a_conflict_and_free_after_its_listener) {
 struct Backpressure : Program {
   Backpressure(System& system, Stage& stage) : buffer(1 << 16), chunk(pattern(100'000, 1)) {
     const Address address{{}, 0, stage.folder() + "/socket"};
-    listener = system.network().listen(address, [this](auto stream) { server = std::move(stream); }).value();
+    listener = system.network()
+                   .listen(address, [this](auto stream) { server = std::move(stream); })
+                   .value();
     pending = system.network().connect(address, 10s, [this, &system](auto stream) {
       client = std::move(stream).value();
       write_next();
@@ -154,9 +156,10 @@ TEST_P(Streams, a_sender_waits_for_a_reader) { play<Backpressure>(); }
 TEST_P(Streams, no_callback_comes_after_close) {
   struct Closed : Program {
     Closed(System& system, Stage&) : buffer(10) {
-      listener = system.network()
-                     .listen({"127.0.0.1", 0, {}}, [this](auto stream) { server = std::move(stream); })
-                     .value();
+      listener =
+          system.network()
+              .listen({"127.0.0.1", 0, {}}, [this](auto stream) { server = std::move(stream); })
+              .value();
       pending = system.network().connect(listener->address(), 10s, [this, &system](auto stream) {
         client = std::move(stream).value();
         client->read(buffer, [](auto) { FAIL() << "called back after close"; });
@@ -182,10 +185,14 @@ TEST_P(Streams, no_callback_comes_after_close) {
 struct Shared : Program {
   Shared(System& system, Stage& stage) {
     const Address address{{}, 0, stage.folder() + "/socket"};
-    listener = system.network().listen(address, [this, &system](auto stream) {
-      server = std::move(stream);
-      server->receive_memory([this, &system](auto got) { take(system, std::move(got)); });
-    }).value();
+    listener = system.network()
+                   .listen(address,
+                           [this, &system](auto stream) {
+                             server = std::move(stream);
+                             server->receive_memory(
+                                 [this, &system](auto got) { take(system, std::move(got)); });
+                           })
+                   .value();
     memory = system.make_memory(1 << 20).value();
     memory->writable()[7] = std::byte{42};
     pending = system.network().connect(address, 10s, [this](auto stream) {

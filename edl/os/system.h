@@ -1,8 +1,8 @@
 // The door to the world. Time, network, disk, processes and chance reach a program only through a
 // System: a real one (posix) or one of a seeded virtual cluster. The program cannot tell which.
 //
-// One loop, one thread: all callbacks run there, one after the other. Only `post` may be called from
-// other threads.
+// One loop, one thread: all callbacks run there, one after the other. Only `post` may be called
+// from other threads.
 #pragma once
 
 #include "edl/base/bytes.h"

@@ -14,8 +14,8 @@ namespace edl::wire {
 struct ConnectionOptions {
   Limits limits{};
   std::uint64_t send_queue_bytes_max = 64 << 20;
-  // An end that sent nothing for `ping_every` sends a ping; one that heard nothing for `silence_max`
-  // closes. Zero: never. The first must be well below the other end's second.
+  // An end that sent nothing for `ping_every` sends a ping; one that heard nothing for
+  // `silence_max` closes. Zero: never. The first must be well below the other end's second.
   Duration ping_every{};
   Duration silence_max{};
 };
@@ -33,8 +33,8 @@ class Connection final : private FrameReceiver {
   using OnFrame = std::function<void(Frame)>;
   using OnClosed = std::function<void(const Error&)>;
 
-  Connection(os::System& system, std::unique_ptr<FrameStream> stream, JobTag job, std::string peer_id,
-             const ConnectionOptions& options);
+  Connection(os::System& system, std::unique_ptr<FrameStream> stream, JobTag job,
+             std::string peer_id, const ConnectionOptions& options);
   ~Connection() override;
 
   // Frames come from now on. `on_closed` is called once, when the other end is gone or not to be

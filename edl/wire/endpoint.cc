@@ -31,7 +31,8 @@ class Endpoint::Attempt final : public os::Pending::Operation {
     std::unique_ptr<Greeting> greeting;
   };
 
-  static void answer(const std::shared_ptr<State>& state, Result<std::unique_ptr<Connection>> result) {
+  static void answer(const std::shared_ptr<State>& state,
+                     Result<std::unique_ptr<Connection>> result) {
     const ConnectDone done = std::move(state->done);
     state->done = nullptr;
     if (done) done(std::move(result));
@@ -91,7 +92,8 @@ Result<os::Address> Endpoint::listen(const os::Address& address, OnConnection on
 void Endpoint::accept(std::unique_ptr<os::Stream> stream, const OnConnection& on_connection) {
   if (strangers_.size() >= options_.strangers_max) {
     ++refused_;
-    return log_.warn("refused", {{"peer", stream->peer()}, {"why", "too many who have proven nothing"}});
+    return log_.warn("refused",
+                     {{"peer", stream->peer()}, {"why", "too many who have proven nothing"}});
   }
   const std::uint64_t number = next_stranger_++;
   const auto finish = [this, number, on_connection](Result<void> result) {

@@ -1,5 +1,5 @@
-// Where connections come from: listens and connects for one process of a job, and lets nobody in who
-// does not prove the job's secret. Refusals are logged with the reason and the peer.
+// Where connections come from: listens and connects for one process of a job, and lets nobody in
+// who does not prove the job's secret. Refusals are logged with the reason and the peer.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,8 @@ class Endpoint {
   Endpoint(os::System& system, EndpointOptions options);
   ~Endpoint();
 
-  // Answers the address, with the port that was chosen when it was 0. Listens until the endpoint ends.
+  // Answers the address, with the port that was chosen when it was 0. Listens until the endpoint
+  // ends.
   Result<os::Address> listen(const os::Address& address, OnConnection on_connection);
   // `limit` covers the handshake too. The endpoint outlives the attempt.
   [[nodiscard]] os::Pending connect(const os::Address& address, Duration limit, ConnectDone done);

@@ -21,13 +21,20 @@ Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}
 
 const char* kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kHello: return "hello";
-    case Kind::kChallenge: return "challenge";
-    case Kind::kProof: return "proof";
-    case Kind::kWelcome: return "welcome";
-    case Kind::kRefusal: return "refusal";
-    case Kind::kPing: return "ping";
-    case Kind::kMessage: return "message";
+    case Kind::kHello:
+      return "hello";
+    case Kind::kChallenge:
+      return "challenge";
+    case Kind::kProof:
+      return "proof";
+    case Kind::kWelcome:
+      return "welcome";
+    case Kind::kRefusal:
+      return "refusal";
+    case Kind::kPing:
+      return "ping";
+    case Kind::kMessage:
+      return "message";
   }
   return "unknown";
 }

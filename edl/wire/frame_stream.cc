@@ -52,7 +52,8 @@ void FrameStream::give_frames() {
 
 Result<void> FrameStream::send(Header header, const Json& body, Bytes payload,
                                std::uint64_t queue_bytes_max) {
-  if (closing_ || error_) return Error{Code::kUnavailable, text("the connection with ", peer(), " is closed")};
+  if (closing_ || error_)
+    return Error{Code::kUnavailable, text("the connection with ", peer(), " is closed")};
   Outgoing outgoing;
   outgoing.body = seal(header, body, payload.size());
   outgoing.header = encode(header);

@@ -77,7 +77,8 @@ TEST(Frame, comes_back_as_it_was_however_it_is_cut) {
     const std::size_t length = i % 3 == 0 ? 0 : random.below(i == 10 ? 9'000'000 : 2000);
     Bytes payload(length);
     for (std::byte& byte : payload) byte = static_cast<std::byte>(random.next());
-    const Json body = i % 4 == 0 ? Json(nullptr) : Json{{"i", i}, {"pad", std::string(random.below(300), 'p')}};
+    const Json body =
+        i % 4 == 0 ? Json(nullptr) : Json{{"i", i}, {"pad", std::string(random.below(300), 'p')}};
     const Bytes bytes = wire_bytes(sample_header(), body, payload);
     all.insert(all.end(), bytes.begin(), bytes.end());
     payloads.push_back(std::move(payload));

@@ -25,8 +25,9 @@ Result<std::vector<Frame>> Gate::admit(Frame frame) {
   } else {
     held_bytes_ += bytes_of_frame(frame);
     if (held_bytes_ > held_bytes_max_) {
-      return Error{Code::kExhausted, text("more than ", held_bytes_max_, " bytes wait for generation ",
-                                          generation, ", this is ", generation_)};
+      return Error{Code::kExhausted,
+                   text("more than ", held_bytes_max_, " bytes wait for generation ", generation,
+                        ", this is ", generation_)};
     }
     held_.push_back(std::move(frame));
   }

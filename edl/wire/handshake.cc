@@ -12,7 +12,8 @@ Error refuse(std::string reason) { return {Code::kInvalid, std::move(reason)}; }
 template <std::size_t N>
 Result<std::array<std::byte, N>> fixed_hex(const std::string& digits, std::string_view what) {
   const auto bytes = parse_hex(digits);
-  if (!bytes.ok() || bytes->size() != N) return refuse(text("a ", what, " that is not ", N, " bytes"));
+  if (!bytes.ok() || bytes->size() != N)
+    return refuse(text("a ", what, " that is not ", N, " bytes"));
   std::array<std::byte, N> out;
   std::copy(bytes->begin(), bytes->end(), out.begin());
   return out;
@@ -79,7 +80,8 @@ Result<std::optional<Frame>> Handshake::step(const Frame& frame) {
     stage_ = Stage::kDone;
     return std::optional<Frame>();
   }
-  return refuse(text("a ", kind_name(kind), " where it does not belong, before the secret was proven"));
+  return refuse(
+      text("a ", kind_name(kind), " where it does not belong, before the secret was proven"));
 }
 
 // Reads id and nonce of the other end; each nonce is good for one conversation.
@@ -104,9 +106,9 @@ Result<Frame> Handshake::on_hello(const Frame& frame) {
   conversation_.client_id = peer_id_;
   stage_ = Stage::kAwaitProof;
   const Digest ours = prove(identity_.secret, Role::kServer, conversation_);
-  return make(Kind::kChallenge, {{"id", identity_.id},
-                                 {"nonce", hex(conversation_.server_nonce)},
-                                 {"proof", hex(ours)}});
+  return make(
+      Kind::kChallenge,
+      {{"id", identity_.id}, {"nonce", hex(conversation_.server_nonce)}, {"proof", hex(ours)}});
 }
 
 Result<Frame> Handshake::on_challenge(const Frame& frame) {

@@ -25,7 +25,8 @@ struct Pair {
                      nonce_of(nonce));
   }
   Handshake server(int nonce) {
-    return Handshake(Role::kServer, {job_tag("job"), "s", server_secret, server_book}, nonce_of(nonce));
+    return Handshake(Role::kServer, {job_tag("job"), "s", server_secret, server_book},
+                     nonce_of(nonce));
   }
 };
 
@@ -112,7 +113,8 @@ TEST(Handshake, a_recorded_conversation_is_refused) {
 }
 
 TEST(Handshake, frames_out_of_place_are_refused) {
-  for (const Kind kind : {Kind::kMessage, Kind::kPing, Kind::kWelcome, Kind::kProof, Kind::kChallenge}) {
+  for (const Kind kind :
+       {Kind::kMessage, Kind::kPing, Kind::kWelcome, Kind::kProof, Kind::kChallenge}) {
     Pair pair;
     Handshake server = pair.server(2);
     Frame frame;

@@ -10,8 +10,8 @@ namespace edl::wire {
 
 Result<Secret> Secret::make(ConstBytes bytes) {
   if (bytes.size() < kBytesMin || bytes.size() > kBytesMax) {
-    return Error{Code::kInvalid, text("a secret of ", bytes.size(), " bytes: it must have ", kBytesMin,
-                                      " to ", kBytesMax)};
+    return Error{Code::kInvalid, text("a secret of ", bytes.size(), " bytes: it must have ",
+                                      kBytesMin, " to ", kBytesMax)};
   }
   return Secret(bytes);
 }

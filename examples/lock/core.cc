@@ -10,10 +10,14 @@ std::string token_text(const Token& token) { return text(token.epoch, ".", token
 
 const char* answer_name(Answer answer) {
   switch (answer) {
-    case Answer::kGranted: return "granted";
-    case Answer::kWait: return "wait";
-    case Answer::kTurn: return "turn";
-    case Answer::kReleased: return "released";
+    case Answer::kGranted:
+      return "granted";
+    case Answer::kWait:
+      return "wait";
+    case Answer::kTurn:
+      return "turn";
+    case Answer::kReleased:
+      return "released";
   }
   return "unknown";
 }
@@ -27,7 +31,9 @@ std::vector<Decision> LockCore::on_request(const std::string& client, const Requ
   std::vector<Decision> out;
   const bool holds = holder_ && holder_->client == client && holder_->token == request.token;
   switch (request.ask) {
-    case Ask::kAcquire: out.push_back(acquire(client, request.number, now)); break;
+    case Ask::kAcquire:
+      out.push_back(acquire(client, request.number, now));
+      break;
     case Ask::kRenew:
       if (holds) {
         holder_->until = now + lease_;
@@ -94,13 +100,14 @@ void LockCore::expire(Time now) {
   if (turn_ && now >= turn_->until) turn_.reset();
 }
 
-// A grant is always the answer to a request, because its lease counts from when that was sent. So the
-// first in the queue is told to ask again, and the lock is kept for it meanwhile.
+// A grant is always the answer to a request, because its lease counts from when that was sent. So
+// the first in the queue is told to ask again, and the lock is kept for it meanwhile.
 void LockCore::pass_turn(Time now, std::vector<Decision>& out) {
   if (holder_ || turn_ || queue_.empty() || now < quiet_until_) return;
   turn_ = Turn{queue_.front(), now + lease_ / 4};
   queue_.pop_front();
-  out.push_back({turn_->client, Answer::kTurn, 0, {}, "the lock is free and it is the first to wait"});
+  out.push_back(
+      {turn_->client, Answer::kTurn, 0, {}, "the lock is free and it is the first to wait"});
 }
 
 std::optional<Time> LockCore::wake_at() const {

@@ -1,5 +1,5 @@
-// A leased lock: who holds it, who waits, and why. The example of how EDL's protocols are built: this
-// core takes facts and the time and returns decisions; it does no I/O and knows no clock.
+// A leased lock: who holds it, who waits, and why. The example of how EDL's protocols are built:
+// this core takes facts and the time and returns decisions; it does no I/O and knows no clock.
 //
 // What always holds: at most one lease runs at a time; tokens only grow; nothing is granted in the
 // first lease after a start, because leases of the server before may still run.
@@ -16,8 +16,8 @@
 
 namespace edl::lock {
 
-// Proof of having been the holder; a later holder's is larger. A resource that remembers the largest
-// token it saw can refuse those who lost the lock without noticing.
+// Proof of having been the holder; a later holder's is larger. A resource that remembers the
+// largest token it saw can refuse those who lost the lock without noticing.
 struct Token {
   std::uint64_t epoch = 0;  // of the server; each start has a new one
   std::uint64_t count = 0;

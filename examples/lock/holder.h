@@ -1,7 +1,7 @@
 // The other side of the lock as a core: what one client knows, and what it may believe.
 //
-// What always holds: `holds(now)` is true only within a lease counted from before the server granted
-// it, so it ends here no later than there, however long answers were on their way.
+// What always holds: `holds(now)` is true only within a lease counted from before the server
+// granted it, so it ends here no later than there, however long answers were on their way.
 #pragma once
 
 #include <optional>

@@ -68,7 +68,8 @@ Result<std::unique_ptr<os::Program>> make(os::System& system, const Options& opt
     ClientOptions client{.server = address, .id = options.id, .secret = secret, .lease = lease};
     return std::make_unique<Taker>(system, std::move(client), options.keep_ms * 1ms);
   }
-  ServerOptions server{.address = address, .folder = options.folder, .secret = secret, .lease = lease};
+  ServerOptions server{
+      .address = address, .folder = options.folder, .secret = secret, .lease = lease};
   EDL_TRY(auto started, LockServer::start(system, std::move(server)));
   std::printf("listening on %s\n", os::address_text(started->address()).c_str());
   std::fflush(stdout);

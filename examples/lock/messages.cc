@@ -22,7 +22,8 @@ Error unknown_type(const wire::Frame& frame) {
 
 Result<void> send_request(wire::Connection& connection, const Request& request) {
   const auto type = static_cast<std::uint32_t>(request.ask);
-  return connection.send({.type = type, .first = request.number}, {{"token", token_json(request.token)}});
+  return connection.send({.type = type, .first = request.number},
+                         {{"token", token_json(request.token)}});
 }
 
 Result<Request> request_from(const wire::Frame& frame) {

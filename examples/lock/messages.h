@@ -1,5 +1,5 @@
-// The lock's messages as frames: the type is the request's or answer's, `first` its number, the rest
-// JSON.
+// The lock's messages as frames: the type is the request's or answer's, `first` its number, the
+// rest JSON.
 #pragma once
 
 #include "edl/wire/connection.h"

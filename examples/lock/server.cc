@@ -88,7 +88,8 @@ void LockServer::act(const std::vector<Decision>& decisions) {
                                                       {"why", decision.reason}});
     options_.observe(decision);
     const auto client = clients_.find(decision.client);
-    if (client != clients_.end()) (void)send_decision(*client->second, decision);  // full: it asks again
+    if (client != clients_.end())
+      (void)send_decision(*client->second, decision);  // full: it asks again
   }
   timer_.cancel();
   if (const auto wake = core_.wake_at()) {

@@ -130,7 +130,8 @@ void LockWorld::use_resource(const std::string& worker, const Token& token) {
   }
   highest_ = std::max(highest_, token);
   const std::string& first = owners_.emplace(token, worker).first->second;
-  if (first != worker) violate(text("token ", token_text(token), " of ", first, " and of ", worker));
+  if (first != worker)
+    violate(text("token ", token_text(token), " of ", first, " and of ", worker));
 }
 
 void LockWorld::check_one_holder() {
@@ -177,8 +178,8 @@ void LockWorld::run() {
     return checked() || uses_since_calm_.size() == static_cast<std::size_t>(options_.workers);
   };
   if (!world_.run_until(all_had_it, kCalmMax)) {
-    violate(text("only ", uses_since_calm_.size(), " of ", options_.workers, " workers had the lock within ",
-                 kCalmMax, " after the faults"));
+    violate(text("only ", uses_since_calm_.size(), " of ", options_.workers,
+                 " workers had the lock within ", kCalmMax, " after the faults"));
   }
 }
 

@@ -1,5 +1,5 @@
-// A virtual cluster around one lock: a server, some workers that take turns at a resource, and faults.
-// Whether the lock keeps its promise is checked after every event.
+// A virtual cluster around one lock: a server, some workers that take turns at a resource, and
+// faults. Whether the lock keeps its promise is checked after every event.
 #pragma once
 
 #include <functional>

@@ -36,12 +36,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Gate gate(JobTag(1), model::Lane(0), 100'000);
   gate.enter(model::Generation(3));
   while (!input.empty()) {
-    Bytes bytes = input.number() % 4 == 0 ? copy_bytes(input.piece(input.number())) : honest_frame(input);
+    Bytes bytes =
+        input.number() % 4 == 0 ? copy_bytes(input.piece(input.number())) : honest_frame(input);
     ConstBytes left = bytes;
     while (!left.empty()) {
       const ByteSpan space = parser.space();
       EDL_CHECK(!space.empty());
-      const std::size_t length = std::min<std::size_t>({left.size(), space.size(), 1u + input.number()});
+      const std::size_t length =
+          std::min<std::size_t>({left.size(), space.size(), 1u + input.number()});
       std::copy_n(left.begin(), length, space.begin());
       parser.filled(length);
       left = left.subspan(length);

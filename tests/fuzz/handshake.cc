@@ -1,6 +1,6 @@
 // A stranger's frames into both ends of a handshake: nobody gets in without the secret.
-#include "edl/base/check.h"
 #include "edl/wire/handshake.h"
+#include "edl/base/check.h"
 #include "tests/fuzz/input.h"
 
 using namespace edl;
@@ -22,9 +22,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string id(text_of(input.piece(input.number() % 8)));
     const std::string nonce = hex(input.piece(32));
     switch (input.number() % 3) {
-      case 0: frame.body = {{"id", id}, {"nonce", nonce}, {"proof", nonce}}; break;
-      case 1: frame.body = {{"proof", nonce}}; break;
-      default: frame.body = parse_json(text_of(input.piece(input.number()))).ok() ? Json(id) : Json();
+      case 0:
+        frame.body = {{"id", id}, {"nonce", nonce}, {"proof", nonce}};
+        break;
+      case 1:
+        frame.body = {{"proof", nonce}};
+        break;
+      default:
+        frame.body = parse_json(text_of(input.piece(input.number()))).ok() ? Json(id) : Json();
     }
     const bool refused = !handshake.receive(frame).ok();
     EDL_CHECK(!handshake.done(), "a stranger got in");

@@ -1,4 +1,5 @@
-// JSON and bytes into the readers of `model`: refused with a sentence, or a value that holds together.
+// JSON and bytes into the readers of `model`: refused with a sentence, or a value that holds
+// together.
 #include "edl/base/check.h"
 #include "edl/model/batch.h"
 #include "edl/model/job.h"
@@ -24,18 +25,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto json = parse_json(text_of(input.rest()));
   if (!json.ok()) return 0;
   switch (reader) {
-    case 0: (void)batch_from(*json); break;
+    case 0:
+      (void)batch_from(*json);
+      break;
     case 1:
       if (const auto job = job_from(*json); job.ok()) (void)worker_range(*job);
       break;
-    case 2: (void)ledger_record_from(*json); break;
-    case 3: (void)node_from(*json); break;
-    case 4: (void)position_from(*json); break;
-    case 5: (void)step_record_from(*json); break;
+    case 2:
+      (void)ledger_record_from(*json);
+      break;
+    case 3:
+      (void)node_from(*json);
+      break;
+    case 4:
+      (void)position_from(*json);
+      break;
+    case 5:
+      (void)step_record_from(*json);
+      break;
     case 6:
       if (const auto view = view_from(*json); view.ok()) EDL_CHECK(validate(*view).ok());
       break;
-    default: (void)worker_from(*json);
+    default:
+      (void)worker_from(*json);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
-"""The lock with real processes: kill -9, SIGSTOP, restarts of the server. Every use of the lock is a
-line with the machine's monotonic clock, so the lines of all processes together show who held it when.
+"""The lock with real processes: kill -9, SIGSTOP, restarts of the server. Every use of the lock is
+a line with the machine's monotonic clock, so the lines of all processes together show who held it
+when.
 
     lock_test.py PATH-OF-lock [SECONDS]
 """
@@ -92,7 +93,7 @@ class LockTest(unittest.TestCase):
     def check(self):
         rows = self.cluster.uses()
         for before, after in zip(rows, rows[1:]):
-            self.assertLessEqual(before[1:3], after[1:3], f"the lock went back: {before} then {after}")
+            self.assertLessEqual(before[1:3], after[1:3], f"it went back: {before} then {after}")
             if before[1:3] == after[1:3]:
                 self.assertEqual(before[3], after[3], "one token, two holders")
         return rows
@@ -153,7 +154,8 @@ class LockTest(unittest.TestCase):
             return subprocess.run([LOCK, *arguments], capture_output=True, text=True, timeout=20)
         self.assertEqual(run("serve").returncode, 2)
         self.assertEqual(run("--help").returncode, 0)
-        missing = run("serve", "--listen=127.0.0.1:0", f"--data={self.cluster.folder}/d", "--secret-file=/none")
+        missing = run("serve", "--listen=127.0.0.1:0", f"--data={self.cluster.folder}/d",
+                      "--secret-file=/none")
         self.assertEqual(missing.returncode, 1)
         self.assertIn("cannot open /none: No such file", missing.stderr)
 

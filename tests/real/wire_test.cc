@@ -18,11 +18,14 @@ int descriptor_count() {
 }
 
 EndpointOptions options_of(std::string id) {
-  return {.job = "job", .id = std::move(id), .secret = Secret::make(bytes_of("the job's secret")).value()};
+  return {.job = "job",
+          .id = std::move(id),
+          .secret = Secret::make(bytes_of("the job's secret")).value()};
 }
 
 struct Both {
-  explicit Both(os::System& system) : server(system, options_of("server")), client(system, options_of("client")) {}
+  explicit Both(os::System& system)
+      : server(system, options_of("server")), client(system, options_of("client")) {}
   Endpoint server;
   Endpoint client;
   os::Pending attempt;
@@ -33,11 +36,15 @@ struct Both {
 // Connects, waits for a message, disconnects; again and again.
 struct Churn : Both {
   Churn(os::System& s, int n) : Both(s), system(s), left(n) {
-    address = server.listen({"127.0.0.1", 0, {}}, [this](auto made) {
-      accepted = std::move(made);
-      accepted->start([](Frame) {}, [this](const Error&) { accepted.reset(); });
-      EXPECT_TRUE(accepted->send({.type = 1}).ok());
-    }).value();
+    address =
+        server
+            .listen({"127.0.0.1", 0, {}},
+                    [this](auto made) {
+                      accepted = std::move(made);
+                      accepted->start([](Frame) {}, [this](const Error&) { accepted.reset(); });
+                      EXPECT_TRUE(accepted->send({.type = 1}).ok());
+                    })
+            .value();
     next();
   }
   void next() {
@@ -48,10 +55,12 @@ struct Churn : Both {
         return system.finish(1);
       }
       connected = std::move(made).value();
-      connected->start([this](Frame) {
-        connected.reset();
-        system.post([this] { next(); });
-      }, [](const Error&) {});
+      connected->start(
+          [this](Frame) {
+            connected.reset();
+            system.post([this] { next(); });
+          },
+          [](const Error&) {});
     });
   }
   os::System& system;
@@ -88,13 +97,16 @@ TEST(RealWire, a_large_payload_arrives_whole) {
   std::unique_ptr<Connection> accepted;
   std::unique_ptr<Connection> connected;
   Bytes payload(100'000'000);
-  for (std::size_t i = 0; i < payload.size(); i += 1000) payload[i] = static_cast<std::byte>(i / 1000);
+  for (std::size_t i = 0; i < payload.size(); i += 1000)
+    payload[i] = static_cast<std::byte>(i / 1000);
   const auto address = server.listen({"127.0.0.1", 0, {}}, [&](auto made) {
     accepted = std::move(made);
-    accepted->start([&](const Frame& frame) {
-      EXPECT_TRUE(frame.payload == payload);
-      system->finish(0);
-    }, [](const Error&) {});
+    accepted->start(
+        [&](const Frame& frame) {
+          EXPECT_TRUE(frame.payload == payload);
+          system->finish(0);
+        },
+        [](const Error&) {});
   });
   const os::Pending attempt = client.connect(address.value(), 10s, [&](auto made) {
     connected = std::move(made).value();

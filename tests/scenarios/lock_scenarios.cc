@@ -85,7 +85,8 @@ tests::Play holder_player() {
                                                   {"released", Answer::kReleased}};
       const auto answer = answers.find(command.name);
       if (answer == answers.end()) return text("no such command: ", command.name);
-      core->on_answer({"", answer->second, number_of(command, "number"), token_of(command), ""}, now);
+      core->on_answer({"", answer->second, number_of(command, "number"), token_of(command), ""},
+                      now);
     }
     out += core->holds(now) ? text("holds ", token_text(core->token()), "\n") : "holds nothing\n";
     return out + text("wakes at ", core->wake_at(now).time_since_epoch(), "\n");

@@ -1,5 +1,6 @@
 // Transcripts: text in, text out. A file is a list of blocks, each a command line, "----", and what
-// it answered, up to an empty line. `--rewrite` writes down what it answers now; the diff is reviewed.
+// it answered, up to an empty line. `--rewrite` writes down what it answers now; the diff is
+// reviewed.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The virtual disk under power cuts: what was synced stays, a rename is all or nothing, and what was
-// not synced really gets lost, torn and reordered (or these tests would prove nothing).
+// The virtual disk under power cuts: what was synced stays, a rename is all or nothing, and what
+// was not synced really gets lost, torn and reordered (or these tests would prove nothing).
 #include <gtest/gtest.h>
 
 #include "edl/base/text.h"
@@ -55,7 +55,8 @@ struct Outcome {
 };
 
 // Cuts the power some times and looks at the file after each.
-Outcome run(std::uint64_t seed, bool careful, std::map<std::string, std::uint64_t, std::less<>>& hits) {
+Outcome run(std::uint64_t seed, bool careful,
+            std::map<std::string, std::uint64_t, std::less<>>& hits) {
   VirtualWorld world({.seed = seed, .quiet = true});
   const int node = world.add_node("a");
   int promised = 0;

@@ -26,10 +26,13 @@ struct Ends {
   struct Server final : Program {
     Server(System& system, Ends& both) : ends(both) {
       ends.server = this;
-      listener = system.network().listen({"10.0.0.2", 80, {}}, [this](auto accepted) {
-        stream = std::move(accepted);
-        read();
-      }).value();
+      listener = system.network()
+                     .listen({"10.0.0.2", 80, {}},
+                             [this](auto accepted) {
+                               stream = std::move(accepted);
+                               read();
+                             })
+                     .value();
     }
     ~Server() override { ends.server = nullptr; }
     void read() {

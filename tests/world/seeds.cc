@@ -30,12 +30,14 @@ void HitTable::judge() const {
   std::printf("%-36s %12s %10s\n", "hit", "times", "% of seeds");
   for (const auto& [name, row] : rows) {
     const double share = 100.0 * static_cast<double>(row.seeds) / static_cast<double>(seeds_);
-    std::printf("%-36s %12llu %10.1f\n", name.c_str(), static_cast<unsigned long long>(row.hits), share);
+    std::printf("%-36s %12llu %10.1f\n", name.c_str(), static_cast<unsigned long long>(row.hits),
+                share);
   }
   if (seeds_ < 300) return;
   for (const std::string& name : wanted_) {
     const std::uint64_t seeds = rows[name].seeds;
-    EXPECT_GE(seeds * 100, seeds_) << name << " was hit in " << seeds << " of " << seeds_ << " seeds";
+    EXPECT_GE(seeds * 100, seeds_)
+        << name << " was hit in " << seeds << " of " << seeds_ << " seeds";
   }
 }
 

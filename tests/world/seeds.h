@@ -30,8 +30,8 @@ class HitTable {
   std::uint64_t seeds_ = 0;
 };
 
-// Runs `body` for `count` seeds (environment: EDL_SEEDS, and EDL_SEED for the first) until one fails
-// the running test; says which and how fast it was.
+// Runs `body` for `count` seeds (environment: EDL_SEEDS, and EDL_SEED for the first) until one
+// fails the running test; says which and how fast it was.
 void for_each_seed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& body);
 
 }  // namespace edl::tests

@@ -14,12 +14,15 @@ namespace {
 class Gossip final : public Program {
  public:
   Gossip(System& system, int nodes) : system_(system), nodes_(nodes) {
-    listener_ = system.network().listen({"0.0.0.0", 80, {}}, [this](auto stream) {
-      const ConstBytes piece = bytes_of("an answer");
-      served_.push_back(std::move(stream));
-      served_.back()->write(std::span(&piece, 1), [](auto) {});
-      if (served_.size() > 8) served_.erase(served_.begin());
-    }).value();
+    listener_ = system.network()
+                    .listen({"0.0.0.0", 80, {}},
+                            [this](auto stream) {
+                              const ConstBytes piece = bytes_of("an answer");
+                              served_.push_back(std::move(stream));
+                              served_.back()->write(std::span(&piece, 1), [](auto) {});
+                              if (served_.size() > 8) served_.erase(served_.begin());
+                            })
+                    .value();
     ask();
   }
 
@@ -79,9 +82,7 @@ TEST(Trace, is_the_same_on_every_machine_and_in_every_build) {
   EXPECT_EQ(lock_hash(1), 10927701530646271728u);
 }
 
-TEST(Trace, fifty_nodes_live_ten_minutes_in_seconds) {
-  EXPECT_NE(gossip_hash(1, 50, 10min), 0u);
-}
+TEST(Trace, fifty_nodes_live_ten_minutes_in_seconds) { EXPECT_NE(gossip_hash(1, 50, 10min), 0u); }
 
 }  // namespace
 }  // namespace edl::os

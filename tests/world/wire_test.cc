@@ -21,10 +21,11 @@ EndpointOptions options_of(std::string id, std::string_view secret = "the secret
 
 // A process with an endpoint that the test reaches into.
 struct Party final : Program {
-  Party(System& s, EndpointOptions options) : system(s), endpoint(s, std::move(options)) {}
+  Party(System& s, EndpointOptions options) : system{s}, endpoint(s, std::move(options)) {}
 
   void listen() {
-    EDL_CHECK(endpoint.listen({"0.0.0.0", 80, {}}, [this](auto made) { take(std::move(made)); }).ok());
+    EDL_CHECK(
+        endpoint.listen({"0.0.0.0", 80, {}}, [this](auto made) { take(std::move(made)); }).ok());
   }
   void connect() {
     attempt = endpoint.connect({"server", 80, {}}, 5s, [this](auto made) {
@@ -83,9 +84,8 @@ struct Stranger final : Program {
 
 struct Stage {
   explicit Stage(EndpointOptions server_options = options_of("server")) : world({.seed = 11}) {
-    world.trace().listen([this](Time, std::string_view, std::string_view line) {
-      log += std::string(line) + "\n";
-    });
+    world.trace().listen(
+        [this](Time, std::string_view, std::string_view line) { log += std::string(line) + "\n"; });
     const int node = world.add_node("server");
     world.install("server", [this, server_options](System& system, const Arguments&) {
       auto party = std::make_unique<Party>(system, server_options);
@@ -139,7 +139,8 @@ TEST(Wire, two_who_hold_the_secret_exchange_messages) {
   ASSERT_TRUE(client->connection && stage.server->connection);
   EXPECT_EQ(client->connection->peer_id(), "server");
   EXPECT_EQ(stage.server->connection->peer_id(), "client");
-  EXPECT_TRUE(client->connection->send({.type = 7, .first = 1}, {{"hello", "there"}}, Bytes(300'000)).ok());
+  EXPECT_TRUE(
+      client->connection->send({.type = 7, .first = 1}, {{"hello", "there"}}, Bytes(300'000)).ok());
   stage.world.run_for(5s);
   ASSERT_EQ(stage.server->frames.size(), 1u);
   EXPECT_EQ(stage.server->frames[0].header.type, 7u);
@@ -157,8 +158,9 @@ TEST(Wire, a_wrong_secret_is_refused_and_the_reason_logged) {
 }
 
 TEST(Wire, bytes_that_are_no_frames_end_the_connection) {
-  for (const std::string& junk : {std::string("GET / HTTP/1.1\r\nHost: server\r\nConnection: keep-alive\r\n\r\n____"),
-                                  std::string(1000, '\0'), std::string(5000, 'E')}) {
+  for (const std::string& junk :
+       {std::string("GET / HTTP/1.1\r\nHost: server\r\nConnection: keep-alive\r\n\r\n____"),
+        std::string(1000, '\0'), std::string(5000, 'E')}) {
     Stage stage;
     Stranger* stranger = stage.stranger();
     stranger->say(copy_bytes(bytes_of(junk)));
@@ -189,7 +191,8 @@ TEST(Wire, a_peer_that_says_nothing_is_dropped_in_time) {
   EXPECT_FALSE(stranger->ended);
   stage.world.run_for(2s);
   EXPECT_TRUE(stranger->ended);
-  EXPECT_NE(stage.log.find("it did not prove the secret within 5 s"), std::string::npos) << stage.log;
+  EXPECT_NE(stage.log.find("it did not prove the secret within 5 s"), std::string::npos)
+      << stage.log;
 }
 
 TEST(Wire, a_recorded_hello_is_refused) {
@@ -225,7 +228,8 @@ TEST(Wire, frames_of_older_views_are_dropped_and_of_newer_ones_wait) {
   Party* client = stage.party(options_of("client"));
   stage.server->connection->enter(Generation(5));
   for (const std::uint64_t generation : {4u, 5u, 6u, 0u}) {
-    EXPECT_TRUE(client->connection->send({.generation = Generation(generation), .first = generation}).ok());
+    EXPECT_TRUE(
+        client->connection->send({.generation = Generation(generation), .first = generation}).ok());
   }
   stage.world.run_for(1s);
   std::vector<std::uint64_t> seen;
@@ -241,7 +245,8 @@ TEST(Wire, a_frame_of_another_job_ends_the_connection) {
   EndpointOptions other = options_of("client");
   other.job = "other";
   Party* stranger = stage.party(other);
-  EXPECT_NE(stranger->failure.find("a frame of another job"), std::string::npos) << stranger->failure;
+  EXPECT_NE(stranger->failure.find("a frame of another job"), std::string::npos)
+      << stranger->failure;
 }
 
 TEST(Wire, silence_is_noticed_and_pings_break_it) {

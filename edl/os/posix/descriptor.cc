@@ -14,18 +14,22 @@ namespace {
 Code code_of(int number) {
   switch (number) {
     case ENOENT:
-    case ESRCH: return Code::kNotFound;
+    case ESRCH:
+      return Code::kNotFound;
     case EEXIST:
     case ENOTEMPTY:
     case EADDRINUSE:
-    case EWOULDBLOCK: return Code::kConflict;
-    case ETIMEDOUT: return Code::kTimeout;
+    case EWOULDBLOCK:
+      return Code::kConflict;
+    case ETIMEDOUT:
+      return Code::kTimeout;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-    case EFBIG: return Code::kExhausted;
+    case EFBIG:
+      return Code::kExhausted;
     case EINVAL:
     case EACCES:
     case EPERM:
@@ -33,8 +37,10 @@ Code code_of(int number) {
     case ENOTDIR:
     case EISDIR:
     case ENAMETOOLONG:
-    case ENOEXEC: return Code::kInvalid;
-    default: return Code::kUnavailable;
+    case ENOEXEC:
+      return Code::kInvalid;
+    default:
+      return Code::kUnavailable;
   }
 }
 

@@ -38,8 +38,8 @@ class PosixFile final : public File {
 
   Result<void> write_at(std::uint64_t offset, ConstBytes bytes) override {
     while (!bytes.empty()) {
-      const ssize_t put = ::pwrite(descriptor_.number(), bytes.data(), bytes.size(),
-                                   static_cast<off_t>(offset));
+      const ssize_t put =
+          ::pwrite(descriptor_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return os_error(errno, text("write ", path_));
       offset += static_cast<std::uint64_t>(put);
@@ -50,7 +50,8 @@ class PosixFile final : public File {
 
   Result<std::uint64_t> size() override {
     struct stat status {};
-    if (::fstat(descriptor_.number(), &status) != 0) return os_error(errno, text("look at ", path_));
+    if (::fstat(descriptor_.number(), &status) != 0)
+      return os_error(errno, text("look at ", path_));
     return static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -85,9 +86,12 @@ Result<Descriptor> open_descriptor(const std::string& path, int flags) {
 
 int open_flags(Open mode) {
   switch (mode) {
-    case Open::kRead: return O_RDONLY;
-    case Open::kWrite: return O_RDWR | O_CREAT;
-    case Open::kCreateNew: return O_RDWR | O_CREAT | O_EXCL;
+    case Open::kRead:
+      return O_RDONLY;
+    case Open::kWrite:
+      return O_RDWR | O_CREAT;
+    case Open::kCreateNew:
+      return O_RDWR | O_CREAT | O_EXCL;
   }
   return O_RDONLY;
 }

@@ -55,8 +55,8 @@ struct State : std::enable_shared_from_this<State> {
     Request request = std::move(requests.front());
     requests.pop_front();
     if (answer.event == ForkEvent::kForked && descriptors.size() == 1) {
-      auto watch = std::make_shared<ExitWatch>(loop, std::move(descriptors[0]),
-                                               std::move(request.exited));
+      auto watch =
+          std::make_shared<ExitWatch>(loop, std::move(descriptors[0]), std::move(request.exited));
       children[answer.pid] = watch;
       auto stream = posix_stream(loop, std::move(request.stream), text("process ", answer.pid));
       return request.done(std::unique_ptr<Child>(
@@ -80,7 +80,8 @@ struct State : std::enable_shared_from_this<State> {
     while (!requests.empty()) {
       const Request request = std::move(requests.front());
       requests.pop_front();
-      request.done(Error{Code::kUnavailable, text("the fork server, process ", server_pid, ", ended")});
+      request.done(
+          Error{Code::kUnavailable, text("the fork server, process ", server_pid, ", ended")});
     }
   }
 
@@ -118,7 +119,8 @@ class PosixForkServer final : public ForkServer {
 
  private:
   // Sends the request; answers our end of the child's socket.
-  Result<Descriptor> ask(const std::vector<std::string>& arguments, const std::string& output_path) {
+  Result<Descriptor> ask(const std::vector<std::string>& arguments,
+                         const std::string& output_path) {
     std::string message;
     for (const std::string& word : arguments) message += word + '\0';
     if (message.empty() || message.size() > kForkRequestMax) {

@@ -13,8 +13,8 @@ struct ForkedChild {
 };
 
 // Forks a child for each request on `descriptor` (what kParentVariable says). Returns in each child
-// with its arguments; in the server, with nothing, once the process that started it is gone. Needs a
-// process without further threads: a request is refused while there are some.
+// with its arguments; in the server, with nothing, once the process that started it is gone. Needs
+// a process without further threads: a request is refused while there are some.
 std::optional<ForkedChild> serve_forks(int descriptor);
 
 }  // namespace edl::os

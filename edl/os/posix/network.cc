@@ -54,8 +54,9 @@ Address address_of(int socket, const Address& asked) {
   sockaddr_storage name{};
   socklen_t length = sizeof name;
   EDL_CHECK(::getsockname(socket, reinterpret_cast<sockaddr*>(&name), &length) == 0);
-  const in_port_t port = name.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(name).sin6_port
-                                                    : reinterpret_cast<sockaddr_in&>(name).sin_port;
+  const in_port_t port = name.ss_family == AF_INET6
+                             ? reinterpret_cast<sockaddr_in6&>(name).sin6_port
+                             : reinterpret_cast<sockaddr_in&>(name).sin_port;
   return {asked.host, ntohs(port), {}};
 }
 
@@ -157,8 +158,8 @@ struct Attempt : std::enable_shared_from_this<Attempt> {
     timer.expires_after(limit);
     timer.async_wait([self = shared_from_this(), limit](SystemCode cancelled) {
       if (cancelled) return;
-      self->answer(Error{Code::kTimeout,
-                         text("cannot connect to ", self->address, " within ", limit)});
+      self->answer(
+          Error{Code::kTimeout, text("cannot connect to ", self->address, " within ", limit)});
     });
     const auto endpoint = plain_endpoint(address);
     if (endpoint.ok()) return connect(*endpoint);

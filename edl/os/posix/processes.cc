@@ -21,11 +21,16 @@ namespace asio = boost::asio;
 
 int signal_number(Signal signal) {
   switch (signal) {
-    case Signal::kTerminate: return SIGTERM;
-    case Signal::kInterrupt: return SIGINT;
-    case Signal::kKill: return SIGKILL;
-    case Signal::kStop: return SIGSTOP;
-    case Signal::kContinue: return SIGCONT;
+    case Signal::kTerminate:
+      return SIGTERM;
+    case Signal::kInterrupt:
+      return SIGINT;
+    case Signal::kKill:
+      return SIGKILL;
+    case Signal::kStop:
+      return SIGSTOP;
+    case Signal::kContinue:
+      return SIGCONT;
   }
   return SIGTERM;
 }
@@ -38,8 +43,7 @@ class PosixProcesses final : public Processes {
 
   Result<std::unique_ptr<Child>> spawn(const Spawn& spawn, ExitDone exited) override {
     EDL_TRY(Started started, start_process(spawn, SOCK_STREAM));
-    auto watch =
-        std::make_shared<ExitWatch>(loop_, std::move(started.pidfd), std::move(exited));
+    auto watch = std::make_shared<ExitWatch>(loop_, std::move(started.pidfd), std::move(exited));
     watch->start();
     auto stream = posix_stream(loop_, std::move(started.socket), text("process ", started.pid));
     return std::make_unique<PosixChild>(started.pid, std::move(watch), std::move(stream));

@@ -114,7 +114,8 @@ class PosixStream final : public Stream {
     const int descriptor = static_cast<const PosixMemory&>(memory).descriptor();
     const auto finish = [state = state_, descriptor, done = std::move(done)](SystemCode code) {
       if (!state->open) return;
-      const int failed = code ? code.value() : send_descriptor(state->socket.native_handle(), descriptor);
+      const int failed =
+          code ? code.value() : send_descriptor(state->socket.native_handle(), descriptor);
       if (failed != 0) return done(os_error(failed, text("send memory to ", state->peer)));
       done({});
     };

@@ -61,9 +61,7 @@ class AsioSystem final : public PosixSystem {
     return exit_code_;
   }
 
-  Time now() const override {
-    return Time(std::chrono::steady_clock::now().time_since_epoch());
-  }
+  Time now() const override { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
   WallTime wall_time() const override { return std::chrono::system_clock::now(); }
   Pending after(Duration delay, Task task) override {
     return Pending(std::make_unique<TimerOperation>(loop_, delay, std::move(task)));

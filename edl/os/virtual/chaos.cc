@@ -5,8 +5,8 @@
 namespace edl::os {
 namespace {
 
-// Draws the faults of one schedule. Only the schedule's own generator decides, so that the faults do
-// not depend on what the programs do.
+// Draws the faults of one schedule. Only the schedule's own generator decides, so that the faults
+// do not depend on what the programs do.
 class Schedule {
  public:
   Schedule(VirtualWorld& world, const ChaosPlan& plan)
@@ -20,18 +20,20 @@ class Schedule {
     const Duration begin = random_.between(Duration::zero(), plan_.length * 8 / 10);
     const Duration rest = plan_.length - begin;
     // Short ones are as likely as long ones: half a second, five, or all that is left.
-    const Duration most = std::min<Duration>(rest, random_.once_in(2) ? 1s : random_.once_in(2) ? 8s : rest);
+    const Duration most = std::min<Duration>(rest, random_.once_in(2)   ? 1s
+                                                   : random_.once_in(2) ? 8s
+                                                                        : rest);
     const Duration length = random_.between(most / 10, most);
-    world_.at(world_.now() + begin, [this_world = &world_, plan = plan_, fault, length,
-                                     random = random_.fork(), nodes = nodes_]() mutable {
-      strike(*this_world, fault, length, random, nodes);
-    });
+    world_.at(world_.now() + begin,
+              [this_world = &world_, plan = plan_, fault, length, random = random_.fork(),
+               nodes = nodes_]() mutable { strike(*this_world, fault, length, random, nodes); });
   }
 
   Fault draw() {
     while (true) {
       const auto fault = static_cast<Fault>(random_.below(kFaultKinds));
-      const bool banned = std::find(plan_.never.begin(), plan_.never.end(), fault) != plan_.never.end();
+      const bool banned =
+          std::find(plan_.never.begin(), plan_.never.end(), fault) != plan_.never.end();
       if (!banned) return fault;
     }
   }
@@ -44,18 +46,28 @@ class Schedule {
     const int node = pick(world, fault, random, nodes);
     const int other = other_node(world, node, random);
     switch (fault) {
-      case Fault::kKill: return kill(world, node, length, random);
-      case Fault::kPowerCut: return cut_power(world, node, length, random);
-      case Fault::kPause: return pause(world, node, length, random);
-      case Fault::kPartition: return cut(world, "fault.partition", split(world, random), length);
-      case Fault::kOneWayCut: return cut(world, "fault.one_way_cut", {{node, other}}, length);
-      case Fault::kIsolate: return cut(world, "fault.isolate", around(world, node), length);
-      case Fault::kSlowLink: return slow(world, node, other, length, random);
-      case Fault::kLossyLink: return lose(world, node, other, length);
+      case Fault::kKill:
+        return kill(world, node, length, random);
+      case Fault::kPowerCut:
+        return cut_power(world, node, length, random);
+      case Fault::kPause:
+        return pause(world, node, length, random);
+      case Fault::kPartition:
+        return cut(world, "fault.partition", split(world, random), length);
+      case Fault::kOneWayCut:
+        return cut(world, "fault.one_way_cut", {{node, other}}, length);
+      case Fault::kIsolate:
+        return cut(world, "fault.isolate", around(world, node), length);
+      case Fault::kSlowLink:
+        return slow(world, node, other, length, random);
+      case Fault::kLossyLink:
+        return lose(world, node, other, length);
       case Fault::kClockJump:
         return world.jump_wall_clock(node, random.between(-Duration(1h), Duration(1h)));
-      case Fault::kDiskFull: return fill(world, node, length);
-      case Fault::kDiskSyncError: return world.disk(node).fail_next_sync();
+      case Fault::kDiskFull:
+        return fill(world, node, length);
+      case Fault::kDiskSyncError:
+        return world.disk(node).fail_next_sync();
     }
   }
 
@@ -72,7 +84,8 @@ class Schedule {
   static int other_node(VirtualWorld& world, int node, Random& random) {
     const auto count = static_cast<std::uint64_t>(world.node_count());
     if (count < 2) return node;
-    return static_cast<int>((static_cast<std::uint64_t>(node) + 1 + random.below(count - 1)) % count);
+    return static_cast<int>((static_cast<std::uint64_t>(node) + 1 + random.below(count - 1)) %
+                            count);
   }
 
   static void later(VirtualWorld& world, Duration delay, Task task) {
@@ -130,7 +143,8 @@ class Schedule {
     Links links;
     for (int a = 0; a < count; ++a) {
       for (int b = 0; b < count; ++b) {
-        if (left[static_cast<std::size_t>(a)] != left[static_cast<std::size_t>(b)]) links.emplace_back(a, b);
+        if (left[static_cast<std::size_t>(a)] != left[static_cast<std::size_t>(b)])
+          links.emplace_back(a, b);
       }
     }
     return links;

@@ -1,5 +1,5 @@
-// Faults by seed: a schedule of crashes, cuts, pauses and bad disks for a virtual world. All of it is
-// over, and every node is up and reachable again, when its time is over.
+// Faults by seed: a schedule of crashes, cuts, pauses and bad disks for a virtual world. All of it
+// is over, and every node is up and reachable again, when its time is over.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 namespace edl::os {
 
 enum class Fault {
-  kKill,            // a process: kill -9
-  kPowerCut,        // a node; boots again
-  kPause,           // a process: stopped, then continued
-  kPartition,       // the nodes in two groups
-  kOneWayCut,       // one node no longer reaches another
-  kIsolate,         // one node reaches nobody
-  kSlowLink,        // little bandwidth, more delay
-  kLossyLink,       // packets get lost
-  kClockJump,       // of a wall clock
-  kDiskFull,        // for a while
-  kDiskSyncError,   // the next sync of a node fails
+  kKill,           // a process: kill -9
+  kPowerCut,       // a node; boots again
+  kPause,          // a process: stopped, then continued
+  kPartition,      // the nodes in two groups
+  kOneWayCut,      // one node no longer reaches another
+  kIsolate,        // one node reaches nobody
+  kSlowLink,       // little bandwidth, more delay
+  kLossyLink,      // packets get lost
+  kClockJump,      // of a wall clock
+  kDiskFull,       // for a while
+  kDiskSyncError,  // the next sync of a node fails
 };
 inline constexpr int kFaultKinds = 11;
 

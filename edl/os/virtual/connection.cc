@@ -51,7 +51,8 @@ void VirtualConnection::write(int i, std::span<const ConstBytes> pieces, WriteDo
     // Now and then a cut in an odd place: readers must not count on whole messages.
     if (length > 1 && network.random_.once_in(8)) length = 1 + network.random_.below(length - 1);
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
-    accept_bytes(i, {.bytes = Bytes(first, first + static_cast<std::ptrdiff_t>(length)), .memory = {}});
+    accept_bytes(
+        i, {.bytes = Bytes(first, first + static_cast<std::ptrdiff_t>(length)), .memory = {}});
     at += length;
   }
   pump(i);
@@ -180,9 +181,8 @@ void VirtualConnection::send_acknowledgement(int i, std::size_t bytes, Duration 
     End& sender = self->ends[i];
     if (self->network.blocked(self->ends[1 - i].node, sender.node)) {
       const Duration next = std::min<Duration>(again_after * 2, kRetryMax);
-      self->network.events_.after(again_after, [self, i, bytes, next] {
-        self->send_acknowledgement(i, bytes, next);
-      });
+      self->network.events_.after(
+          again_after, [self, i, bytes, next] { self->send_acknowledgement(i, bytes, next); });
       return;
     }
     sender.unacknowledged -= bytes;

@@ -44,9 +44,9 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   struct End {
     ProcessPtr process;
     int node = 0;
-    std::string sees;     // the other end's name
-    bool gone = false;    // closed, or its machine lost power
-    bool ended = false;   // the other end has closed, and all it sent is in `incoming`
+    std::string sees;    // the other end's name
+    bool gone = false;   // closed, or its machine lost power
+    bool ended = false;  // the other end has closed, and all it sent is in `incoming`
     std::optional<Error> broken;
     std::deque<Chunk> incoming;
     std::size_t incoming_bytes = 0;
@@ -56,8 +56,8 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
     MemoryDone memory_done;
     WriteDone write_done;
     // Towards the other end.
-    std::deque<Segment> queue;    // accepted, not yet sent
-    std::deque<Segment> flight;   // sent, not yet received
+    std::deque<Segment> queue;   // accepted, not yet sent
+    std::deque<Segment> flight;  // sent, not yet received
     std::size_t unacknowledged = 0;
     Time last_arrival{};
     bool head_waits_for_room = false;

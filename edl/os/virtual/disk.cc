@@ -34,9 +34,14 @@ void VirtualDisk::change_name(NameChange change) {
 
 void VirtualDisk::apply(Tree& tree, const NameChange& change) {
   switch (change.change) {
-    case Change::kAdd: tree[change.path] = change.entry; return;
-    case Change::kRemove: tree.erase(change.path); return;
-    case Change::kRename: break;
+    case Change::kAdd:
+      tree[change.path] = change.entry;
+      return;
+    case Change::kRemove:
+      tree.erase(change.path);
+      return;
+    case Change::kRename:
+      break;
   }
   // A folder takes what is in it along.
   const std::string below = change.path + "/";
@@ -65,7 +70,8 @@ bool VirtualDisk::keep_part(const Write& write, Bytes& content) {
     if (random_.once_in(2)) continue;
     const std::size_t length = std::min(kSectorBytes, write.bytes.size() - at);
     const auto first = write.bytes.begin() + static_cast<std::ptrdiff_t>(at);
-    apply(content, {write.offset + at, Bytes(first, first + static_cast<std::ptrdiff_t>(length)), false});
+    apply(content,
+          {write.offset + at, Bytes(first, first + static_cast<std::ptrdiff_t>(length)), false});
     ++kept;
   }
   return kept > 0 && kept < sectors;
@@ -81,7 +87,8 @@ void VirtualDisk::settle(Inode& inode) {
         if (lost_one) trace_.hit("fault.disk_reorder");
         break;
       case 1:
-        if (!write.truncates && keep_part(write, inode.durable)) trace_.hit("fault.disk_torn_write");
+        if (!write.truncates && keep_part(write, inode.durable))
+          trace_.hit("fault.disk_torn_write");
         lost_one = true;
         break;
       default:

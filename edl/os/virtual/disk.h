@@ -1,6 +1,6 @@
-// A disk in memory that behaves as badly as a real one may. Until they are synced, writes can be lost,
-// torn at sectors and kept out of order by a power cut; names until their folder is synced. Names are
-// journaled: a power cut keeps a prefix of their changes. A rename is atomic.
+// A disk in memory that behaves as badly as a real one may. Until they are synced, writes can be
+// lost, torn at sectors and kept out of order by a power cut; names until their folder is synced.
+// Names are journaled: a power cut keeps a prefix of their changes. A rename is atomic.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class VirtualDisk {
   void limit_bytes(std::uint64_t bytes) { capacity_bytes_ = bytes; }
   void unlimit() { capacity_bytes_ = kUnlimited; }
   void fail_next_sync() { fail_next_sync_ = true; }
-  // Just before the call number `calls` from now that changes something, `blow` is told whose it is.
-  // Whatever it does, does happen between two system calls of that process.
+  // Just before the call number `calls` from now that changes something, `blow` is told whose it
+  // is. Whatever it does, does happen between two system calls of that process.
   void arm(std::uint64_t calls, std::function<void(int owner)> blow);
   void disarm() { blow_ = nullptr; }
   bool armed() const { return blow_ != nullptr; }

@@ -45,7 +45,8 @@ class VirtualFile final : public File {
   Result<void> write_at(std::uint64_t offset, ConstBytes bytes) override {
     EDL_TRY(may_write());
     const std::uint64_t end = offset + bytes.size();
-    if (end > opened_.inode->current.size()) EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
+    if (end > opened_.inode->current.size())
+      EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
     return record({offset, copy_bytes(bytes), false});
   }
 
@@ -56,7 +57,8 @@ class VirtualFile final : public File {
 
   Result<void> truncate(std::uint64_t bytes) override {
     EDL_TRY(may_write());
-    if (bytes > opened_.inode->current.size()) EDL_TRY(disk_.grow(bytes - opened_.inode->current.size()));
+    if (bytes > opened_.inode->current.size())
+      EDL_TRY(disk_.grow(bytes - opened_.inode->current.size()));
     return record({bytes, {}, true});
   }
 
@@ -97,7 +99,8 @@ class VirtualDiskFace final : public Disk {
     auto found = disk_.current_.find(path);
     const bool there = found != disk_.current_.end();
     if (there && found->second.inode == nullptr) return wrong("open", path, "Is a directory");
-    if (there && mode == Open::kCreateNew) return wrong("open", path, "File exists", Code::kConflict);
+    if (there && mode == Open::kCreateNew)
+      return wrong("open", path, "File exists", Code::kConflict);
     if (!there) {
       if (mode == Open::kRead) return missing("open", path);
       EDL_TRY(has_folder("open", path));

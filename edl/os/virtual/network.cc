@@ -53,7 +53,8 @@ class VirtualStream final : public Stream {
 
 class VirtualListener final : public Listener {
  public:
-  VirtualListener(VirtualNetwork& network, VirtualNetwork::PortKey key, std::uint64_t id, Address at)
+  VirtualListener(VirtualNetwork& network, VirtualNetwork::PortKey key, std::uint64_t id,
+                  Address at)
       : network_(network), key_(std::move(key)), id_(id), address_(std::move(at)) {}
   ~VirtualListener() override {
     const auto found = network_.ports_.find(key_);
@@ -78,9 +79,8 @@ struct VirtualNetwork::Attempt {
   void answer(Result<std::unique_ptr<Stream>> result) {
     if (!done) return;
     auto holder = std::make_shared<Result<std::unique_ptr<Stream>>>(std::move(result));
-    process->deliver_after(Duration::zero(), [then = std::move(done), holder] {
-      then(std::move(*holder));
-    });
+    process->deliver_after(Duration::zero(),
+                           [then = std::move(done), holder] { then(std::move(*holder)); });
     done = nullptr;
   }
   void stop() {
@@ -172,7 +172,8 @@ Result<std::unique_ptr<Listener>> VirtualNetwork::listen(const ProcessPtr& proce
   Address address = asked;
   const auto node = node_of(asked, process->node);
   if (!node.ok() || *node != process->node) {
-    return Error{Code::kUnavailable, text("cannot listen on ", asked, ": not an address of this node")};
+    return Error{Code::kUnavailable,
+                 text("cannot listen on ", asked, ": not an address of this node")};
   }
   if (!asked.is_unix() && asked.port == 0) {
     address.port = static_cast<std::uint16_t>(next_free_port_++);
@@ -217,7 +218,8 @@ void VirtualNetwork::syn_arrives(const std::shared_ptr<Attempt>& attempt, Durati
   if (!attempt->done) return;
   if (blocked(attempt->process->node, attempt->node)) {
     trace_.hit("fault.net_blocked_packet");
-    events_.after(again_after, [this, attempt, next = again_after * 2] { send_syn(attempt, next); });
+    events_.after(again_after,
+                  [this, attempt, next = again_after * 2] { send_syn(attempt, next); });
     return;
   }
   const std::string port =
@@ -225,8 +227,9 @@ void VirtualNetwork::syn_arrives(const std::shared_ptr<Attempt>& attempt, Durati
   const auto found = ports_.find({attempt->node, port});
   if (found != ports_.end()) {
     const Port& server = found->second;
-    attempt->connection = connection(attempt->process, server.process, address_text(attempt->address),
-                                     text(host_of(attempt->process->node), ":", random_.below(40000)));
+    attempt->connection =
+        connection(attempt->process, server.process, address_text(attempt->address),
+                   text(host_of(attempt->process->node), ":", random_.below(40000)));
     const auto stream = std::make_shared<std::unique_ptr<Stream>>(
         std::make_unique<VirtualStream>(attempt->connection, 1));
     server.process->deliver([accept = server.accept, stream] { accept(std::move(*stream)); });
@@ -236,21 +239,22 @@ void VirtualNetwork::syn_arrives(const std::shared_ptr<Attempt>& attempt, Durati
 
 // Or, without a connection, the reset that refuses it.
 void VirtualNetwork::send_syn_ack(const std::shared_ptr<Attempt>& attempt, Duration again_after) {
-  events_.after(packet_delay(attempt->node, attempt->process->node, 0), [this, attempt, again_after] {
-    if (!attempt->done) return;
-    if (blocked(attempt->node, attempt->process->node)) {
-      trace_.hit("fault.net_blocked_packet");
-      events_.after(again_after,
-                    [this, attempt, next = again_after * 2] { send_syn_ack(attempt, next); });
-      return;
-    }
-    if (attempt->connection) {
-      attempt->answer(std::make_unique<VirtualStream>(attempt->connection, 0));
-      return;
-    }
-    attempt->answer(Error{Code::kUnavailable,
-                          text("cannot connect to ", attempt->address, ": Connection refused")});
-  });
+  events_.after(
+      packet_delay(attempt->node, attempt->process->node, 0), [this, attempt, again_after] {
+        if (!attempt->done) return;
+        if (blocked(attempt->node, attempt->process->node)) {
+          trace_.hit("fault.net_blocked_packet");
+          events_.after(again_after,
+                        [this, attempt, next = again_after * 2] { send_syn_ack(attempt, next); });
+          return;
+        }
+        if (attempt->connection) {
+          attempt->answer(std::make_unique<VirtualStream>(attempt->connection, 0));
+          return;
+        }
+        attempt->answer(Error{Code::kUnavailable, text("cannot connect to ", attempt->address,
+                                                       ": Connection refused")});
+      });
 }
 
 void VirtualNetwork::process_died(int pid) {

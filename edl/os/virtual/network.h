@@ -1,8 +1,9 @@
-// The network of a virtual world: reliable ordered streams, as TCP makes them, over links that delay,
-// lose, reorder, slow down, and break in one or both directions.
+// The network of a virtual world: reliable ordered streams, as TCP makes them, over links that
+// delay, lose, reorder, slow down, and break in one or both directions.
 //
 // What a program sees of a lost packet is a delay; of a cut link, silence until something is sent
-// again; of a machine that lost its power, nothing at all until it is back and answers with a reset.
+// again; of a machine that lost its power, nothing at all until it is back and answers with a
+// reset.
 #pragma once
 
 #include <map>
@@ -20,9 +21,9 @@
 namespace edl::os {
 
 struct VirtualLink {
-  int cuts = 0;                    // blocked while above 0
-  Duration extra_delay{};          // added to each packet
-  std::uint32_t lose_one_in = 0;   // 0: none
+  int cuts = 0;                        // blocked while above 0
+  Duration extra_delay{};              // added to each packet
+  std::uint32_t lose_one_in = 0;       // 0: none
   std::uint64_t bytes_per_second = 0;  // 0: no limit
 };
 

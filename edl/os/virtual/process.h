@@ -34,7 +34,8 @@ class VirtualProcess : public std::enable_shared_from_this<VirtualProcess> {
   }
   // Like `deliver`, at a later time.
   void deliver_after(Duration delay, Task task) {
-    events_.after(delay, [self = shared_from_this(), task = std::move(task)] { self->deliver(task); });
+    events_.after(delay,
+                  [self = shared_from_this(), task = std::move(task)] { self->deliver(task); });
   }
 
   void pause() { paused_ = true; }

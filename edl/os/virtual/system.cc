@@ -49,9 +49,8 @@ class VirtualChild final : public Child {
     if (!world_.is_alive(pid_)) {
       return Error{Code::kNotFound, text("cannot send ", signal_name(signal), ": it ended")};
     }
-    events_.after(Duration::zero(), [&world = world_, pid = pid_, signal] {
-      world.send_signal(pid, signal);
-    });
+    events_.after(Duration::zero(),
+                  [&world = world_, pid = pid_, signal] { world.send_signal(pid, signal); });
     return {};
   }
   Stream& stream() override { return *stream_; }
@@ -72,7 +71,8 @@ class VirtualProcesses final : public Processes {
 
   Result<std::unique_ptr<Child>> spawn(const Spawn& spawn, ExitDone exited) override {
     if (!world_.programs_.contains(spawn.argv[0])) {
-      return Error{Code::kNotFound, text("cannot run ", spawn.argv[0], ": No such file or directory")};
+      return Error{Code::kNotFound,
+                   text("cannot run ", spawn.argv[0], ": No such file or directory")};
     }
     const ProcessPtr self = self_.lock();
     const ProcessPtr child = world_.make_process(self->node, spawn.argv);
@@ -84,13 +84,15 @@ class VirtualProcesses final : public Processes {
     child->on_death = [this_world = &world_, weak = self_, raw = child.get(), told] {
       const ProcessPtr parent = weak.lock();
       if (!parent) return;
-      const Duration delay = this_world->random_.between(Duration::zero(), Duration(kExitReportMax));
+      const Duration delay =
+          this_world->random_.between(Duration::zero(), Duration(kExitReportMax));
       parent->deliver_after(delay, [told, exit = raw->exit] {
         if (*told) (*told)(exit);
       });
     };
     world_.launch(child);
-    return std::make_unique<VirtualChild>(world_, world_.events_, child->pid, std::move(ours), told);
+    return std::make_unique<VirtualChild>(world_, world_.events_, child->pid, std::move(ours),
+                                          told);
   }
 
   Result<std::unique_ptr<ForkServer>> spawn_fork_server(const Spawn& spawn,

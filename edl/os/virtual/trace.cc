@@ -9,7 +9,8 @@ void Trace::number(std::uint64_t value) { hash_ = mix64(hash_ ^ value); }
 void Trace::line(Time time, std::string_view who, std::string_view line) {
   number(static_cast<std::uint64_t>(time.time_since_epoch().count()));
   for (const std::string_view part : {who, line}) {
-    for (const char letter : part) hash_ = (hash_ ^ static_cast<unsigned char>(letter)) * 0x100000001B3u;
+    for (const char letter : part)
+      hash_ = (hash_ ^ static_cast<unsigned char>(letter)) * 0x100000001B3u;
     number(part.size());
   }
   if (listener_) listener_(time, who, line);

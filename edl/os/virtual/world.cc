@@ -113,11 +113,15 @@ void VirtualWorld::send_signal(int pid, Signal signal) {
   trace_.hit(text("fault.", signal_name(signal)));
   narrate(process->node, text(signal_name(signal), " process ", pid));
   switch (signal) {
-    case Signal::kKill: return end_process(process, {.code = 0, .signal = SIGKILL});
-    case Signal::kStop: return process->pause();
-    case Signal::kContinue: return process->resume();
+    case Signal::kKill:
+      return end_process(process, {.code = 0, .signal = SIGKILL});
+    case Signal::kStop:
+      return process->pause();
+    case Signal::kContinue:
+      return process->resume();
     case Signal::kTerminate:
-    case Signal::kInterrupt: break;
+    case Signal::kInterrupt:
+      break;
   }
   const auto wanted = process->on_signal.find(signal);
   if (wanted != process->on_signal.end()) {
@@ -183,8 +187,8 @@ void VirtualWorld::boot(int node) {
   narrate(node, "boots");
   machine.up = true;
   ++machine.boots;
-  machine.clock_offset = random_.between(Duration(1s), Duration(1000h)) -
-                         events_.now().time_since_epoch();
+  machine.clock_offset =
+      random_.between(Duration(1s), Duration(1000h)) - events_.now().time_since_epoch();
   network_.power_back(node);
   for (const Unit& unit : machine.units) start_unit(node, unit);
 }

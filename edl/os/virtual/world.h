@@ -1,5 +1,5 @@
-// A cluster in one process and one thread: nodes with disks, clocks and a network, processes that run
-// real programs on them, in virtual time. The same seed gives the same run, event for event.
+// A cluster in one process and one thread: nodes with disks, clocks and a network, processes that
+// run real programs on them, in virtual time. The same seed gives the same run, event for event.
 //
 //   VirtualWorld world({.seed = 7});
 //   const int node = world.add_node("a");
@@ -41,7 +41,9 @@ class VirtualWorld {
   // Building.
   int add_node(const std::string& name);
   int node_count() const { return static_cast<int>(nodes_.size()); }
-  const std::string& node_name(int node) const { return nodes_[static_cast<std::size_t>(node)]->name; }
+  const std::string& node_name(int node) const {
+    return nodes_[static_cast<std::size_t>(node)]->name;
+  }
   std::string host_of(int node) const { return network_.host_of(node); }
   // What argv[0] means on every node.
   void install(const std::string& name, MakeProgram make);
@@ -63,8 +65,8 @@ class VirtualWorld {
   // All its processes end, its memory is gone, its disk keeps what was synced and some of the rest.
   void cut_power(int node);
   void boot(int node);
-  // The same, just before the call number `calls` from now that changes something on its disk: between
-  // two system calls of a process, where no event could do it.
+  // The same, just before the call number `calls` from now that changes something on its disk:
+  // between two system calls of a process, where no event could do it.
   void cut_power_at_disk_call(int node, std::uint64_t calls);
   void kill_at_disk_call(int node, std::uint64_t calls);  // the process that makes the call
   bool is_up(int node) const { return nodes_[static_cast<std::size_t>(node)]->up; }
