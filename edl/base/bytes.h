@@ -32,7 +32,7 @@ void store(std::byte* at, Int value) {
 }
 template <class Int>
 Int load(const std::byte* at) {
-  Int value;
+  Int value{};
   std::memcpy(&value, at, sizeof value);
   return value;
 }

@@ -37,7 +37,7 @@ class FrameStream {
 
  private:
   struct Outgoing {
-    HeaderBytes header;
+    HeaderBytes header{};
     std::string body;
     Bytes payload;
     std::uint64_t bytes() const { return header.size() + body.size() + payload.size(); }

@@ -12,9 +12,10 @@ Error refuse(std::string reason) { return {Code::kInvalid, std::move(reason)}; }
 template <std::size_t N>
 Result<std::array<std::byte, N>> fixed_hex(const std::string& digits, std::string_view what) {
   const auto bytes = parse_hex(digits);
-  if (!bytes.ok() || bytes->size() != N)
+  if (!bytes.ok() || bytes->size() != N) {
     return refuse(text("a ", what, " that is not ", N, " bytes"));
-  std::array<std::byte, N> out;
+  }
+  std::array<std::byte, N> out{};
   std::copy(bytes->begin(), bytes->end(), out.begin());
   return out;
 }

@@ -21,7 +21,7 @@ Error reset_error(const std::string& peer) {
 }  // namespace
 
 void VirtualConnection::read(int i, ByteSpan into, ReadDone done) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (end.gone) return;
   EDL_CHECK(!end.read_done && !end.memory_done, "a second read at a time");
   EDL_CHECK(!into.empty(), "a read of nothing");
@@ -31,7 +31,7 @@ void VirtualConnection::read(int i, ByteSpan into, ReadDone done) {
 }
 
 void VirtualConnection::receive_memory(int i, MemoryDone done) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (end.gone) return;
   EDL_CHECK(!end.read_done && !end.memory_done, "a second read at a time");
   end.memory_done = std::move(done);
@@ -39,7 +39,7 @@ void VirtualConnection::receive_memory(int i, MemoryDone done) {
 }
 
 void VirtualConnection::write(int i, std::span<const ConstBytes> pieces, WriteDone done) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (end.gone) return;
   EDL_CHECK(!end.write_done, "a second write at a time");
   EDL_CHECK(pieces.size() <= Stream::kPiecesMax);
@@ -49,7 +49,7 @@ void VirtualConnection::write(int i, std::span<const ConstBytes> pieces, WriteDo
   for (std::size_t at = 0; at < all.size();) {
     std::size_t length = std::min(all.size() - at, kSegmentBytesMax);
     // Now and then a cut in an odd place: readers must not count on whole messages.
-    if (length > 1 && network.random_.once_in(8)) length = 1 + network.random_.below(length - 1);
+    if (length > 1 && network_.random_.once_in(8)) length = 1 + network_.random_.below(length - 1);
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
     accept_bytes(
         i, {.bytes = Bytes(first, first + static_cast<std::ptrdiff_t>(length)), .memory = {}});
@@ -60,7 +60,7 @@ void VirtualConnection::write(int i, std::span<const ConstBytes> pieces, WriteDo
 }
 
 void VirtualConnection::send_memory(int i, SharedBytes memory, WriteDone done) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (end.gone) return;
   EDL_CHECK(!end.write_done, "a second write at a time");
   end.write_done = std::move(done);
@@ -70,7 +70,7 @@ void VirtualConnection::send_memory(int i, SharedBytes memory, WriteDone done) {
 }
 
 void VirtualConnection::close(int i) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (end.gone) return;
   const bool unread = end.incoming_bytes > 0;
   end.gone = true;
@@ -86,7 +86,7 @@ void VirtualConnection::close(int i) {
 }
 
 void VirtualConnection::vanish(int i) {
-  End& end = ends[i];
+  End& end = ends_[i];
   end.gone = true;
   end.queue.clear();
   end.flight.clear();
@@ -97,19 +97,19 @@ void VirtualConnection::vanish(int i) {
 }
 
 void VirtualConnection::accept_bytes(int i, Segment segment) {
-  if (!ends[i].broken) ends[i].queue.push_back(std::move(segment));
+  if (!ends_[i].broken) ends_[i].queue.push_back(std::move(segment));
 }
 
 // Sends what the send buffer has room for.
 void VirtualConnection::pump(int i) {
-  End& end = ends[i];
-  const End& other = ends[1 - i];
+  End& end = ends_[i];
+  const End& other = ends_[1 - i];
   while (!end.queue.empty() && end.unacknowledged < kSendBufferBytes) {
     Segment segment = std::move(end.queue.front());
     end.queue.pop_front();
-    const Time now = network.events_.now();
-    const Time arrival = now + network.packet_delay(end.node, other.node, segment.bytes.size());
-    if (arrival < end.last_arrival) network.trace_.hit("fault.net_reorder");
+    const Time now = network_.events_.now();
+    const Time arrival = now + network_.packet_delay(end.node, other.node, segment.bytes.size());
+    if (arrival < end.last_arrival) network_.trace_.hit("fault.net_reorder");
     segment.arrival = std::max(arrival, end.last_arrival);  // waits for those before it
     segment.sent = now;
     segment.again_after = kFirstRetry;
@@ -121,26 +121,26 @@ void VirtualConnection::pump(int i) {
 }
 
 void VirtualConnection::schedule_head(int i) {
-  const Time when = std::max(ends[i].flight.front().arrival, network.events_.now());
-  network.events_.at(when, [self = shared_from_this(), i] { self->head_arrives(i); });
+  const Time when = std::max(ends_[i].flight.front().arrival, network_.events_.now());
+  network_.events_.at(when, [self = shared_from_this(), i] { self->head_arrives(i); });
 }
 
 void VirtualConnection::retry_head(int i) {
-  Segment& head = ends[i].flight.front();
-  if (network.events_.now() - head.sent > kGiveUp) {
-    return break_end(i, {Code::kTimeout, text("connection with ", ends[i].sees, ": timed out")});
+  Segment& head = ends_[i].flight.front();
+  if (network_.events_.now() - head.sent > kGiveUp) {
+    return break_end(i, {Code::kTimeout, text("connection with ", ends_[i].sees, ": timed out")});
   }
-  head.arrival = network.events_.now() + head.again_after;
+  head.arrival = network_.events_.now() + head.again_after;
   head.again_after = std::min<Duration>(head.again_after * 2, kRetryMax);
   schedule_head(i);
 }
 
 void VirtualConnection::head_arrives(int i) {
-  End& from = ends[i];
-  End& to = ends[1 - i];
+  End& from = ends_[i];
+  End& to = ends_[1 - i];
   if (from.flight.empty()) return;  // reset meanwhile
-  if (network.blocked(from.node, to.node)) {
-    network.trace_.hit("fault.net_blocked_packet");
+  if (network_.blocked(from.node, to.node)) {
+    network_.trace_.hit("fault.net_blocked_packet");
     return retry_head(i);
   }
   if (to.gone) {
@@ -151,7 +151,7 @@ void VirtualConnection::head_arrives(int i) {
   }
   const std::size_t bytes = from.flight.front().bytes.size();
   if (to.incoming_bytes + bytes > kReceiveBufferBytes && to.incoming_bytes > 0) {
-    network.trace_.hit("net.receiver_full");
+    network_.trace_.hit("net.receiver_full");
     from.head_waits_for_room = true;
     return;
   }
@@ -163,8 +163,8 @@ void VirtualConnection::head_arrives(int i) {
 }
 
 void VirtualConnection::receive(int i, Segment segment) {
-  End& end = ends[i];
-  network.trace_.number(segment.bytes.size());
+  End& end = ends_[i];
+  network_.trace_.number(segment.bytes.size());
   if (segment.last) {
     end.ended = true;
   } else {
@@ -176,12 +176,12 @@ void VirtualConnection::receive(int i, Segment segment) {
 
 // End 1 - i tells end i that `bytes` arrived, again and again while the way back is cut.
 void VirtualConnection::send_acknowledgement(int i, std::size_t bytes, Duration again_after) {
-  const Duration delay = network.packet_delay(ends[1 - i].node, ends[i].node, 0);
-  network.events_.after(delay, [self = shared_from_this(), i, bytes, again_after] {
-    End& sender = self->ends[i];
-    if (self->network.blocked(self->ends[1 - i].node, sender.node)) {
+  const Duration delay = network_.packet_delay(ends_[1 - i].node, ends_[i].node, 0);
+  network_.events_.after(delay, [self = shared_from_this(), i, bytes, again_after] {
+    End& sender = self->ends_[i];
+    if (self->network_.blocked(self->ends_[1 - i].node, sender.node)) {
       const Duration next = std::min<Duration>(again_after * 2, kRetryMax);
-      self->network.events_.after(
+      self->network_.events_.after(
           again_after, [self, i, bytes, next] { self->send_acknowledgement(i, bytes, next); });
       return;
     }
@@ -193,17 +193,17 @@ void VirtualConnection::send_acknowledgement(int i, std::size_t bytes, Duration 
 
 // End i tells the other that it knows no such connection. May be lost; the other asks again.
 void VirtualConnection::send_reset(int i) {
-  const Duration delay = network.packet_delay(ends[i].node, ends[1 - i].node, 0);
-  network.events_.after(delay, [self = shared_from_this(), i] {
-    const End& sender = self->ends[i];
-    if (self->network.blocked(sender.node, self->ends[1 - i].node)) return;
-    self->network.trace_.hit("net.reset");
-    self->break_end(1 - i, reset_error(self->ends[1 - i].sees));
+  const Duration delay = network_.packet_delay(ends_[i].node, ends_[1 - i].node, 0);
+  network_.events_.after(delay, [self = shared_from_this(), i] {
+    const End& sender = self->ends_[i];
+    if (self->network_.blocked(sender.node, self->ends_[1 - i].node)) return;
+    self->network_.trace_.hit("net.reset");
+    self->break_end(1 - i, reset_error(self->ends_[1 - i].sees));
   });
 }
 
 void VirtualConnection::break_end(int i, Error error) {
-  End& end = ends[i];
+  End& end = ends_[i];
   end.queue.clear();
   end.flight.clear();
   end.incoming.clear();
@@ -216,7 +216,7 @@ void VirtualConnection::break_end(int i, Error error) {
 }
 
 bool VirtualConnection::can_serve_reader(int i) const {
-  const End& end = ends[i];
+  const End& end = ends_[i];
   const bool something = !end.incoming.empty() || end.ended || end.broken;
   return something && (end.read_done || end.memory_done);
 }
@@ -224,13 +224,13 @@ bool VirtualConnection::can_serve_reader(int i) const {
 void VirtualConnection::serve_reader(int i) {
   if (!can_serve_reader(i)) return;
   // The answer is worked out when the process gets it: until then it may close or be stopped.
-  ends[i].process->deliver_after(Duration::zero(), [self = shared_from_this(), i] {
+  ends_[i].process->deliver_after(Duration::zero(), [self = shared_from_this(), i] {
     if (self->can_serve_reader(i)) self->answer_reader(i);
   });
 }
 
 void VirtualConnection::answer_reader(int i) {
-  End& reader = ends[i];
+  End& reader = ends_[i];
   const ReadDone done = std::move(reader.read_done);
   const MemoryDone memory_done = std::move(reader.memory_done);
   reader.read_done = nullptr;
@@ -243,7 +243,7 @@ void VirtualConnection::answer_reader(int i) {
   }
   SharedBytes memory;
   const std::size_t length = take(reader, done ? reader.read_into : ByteSpan(), memory);
-  End& sender = ends[1 - i];
+  End& sender = ends_[1 - i];
   if (sender.head_waits_for_room) {
     sender.head_waits_for_room = false;
     schedule_head(1 - i);
@@ -258,9 +258,9 @@ std::size_t VirtualConnection::take(End& reader, ByteSpan into, SharedBytes& mem
   Chunk& chunk = reader.incoming.front();
   const std::size_t wanted = into.empty() ? 1 : into.size();
   std::size_t length = std::min(wanted, chunk.bytes.size() - chunk.taken);
-  if (length > 1 && network.random_.once_in(16)) {
-    length = 1 + network.random_.below(length - 1);
-    network.trace_.hit("net.short_read");
+  if (length > 1 && network_.random_.once_in(16)) {
+    length = 1 + network_.random_.below(length - 1);
+    network_.trace_.hit("net.short_read");
   }
   const auto first = chunk.bytes.begin() + static_cast<std::ptrdiff_t>(chunk.taken);
   if (!into.empty()) std::copy_n(first, length, into.begin());
@@ -272,10 +272,10 @@ std::size_t VirtualConnection::take(End& reader, ByteSpan into, SharedBytes& mem
 }
 
 void VirtualConnection::serve_writer(int i) {
-  End& end = ends[i];
+  End& end = ends_[i];
   if (!end.write_done || (!end.queue.empty() && !end.broken)) return;
   end.process->deliver_after(Duration::zero(), [self = shared_from_this(), i] {
-    End& writer = self->ends[i];
+    End& writer = self->ends_[i];
     if (!writer.write_done || (!writer.queue.empty() && !writer.broken)) return;
     const WriteDone done = std::move(writer.write_done);
     writer.write_done = nullptr;

@@ -1,6 +1,7 @@
 // One virtual connection: two ends and the bytes on their way; for the files of this folder only.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -26,7 +27,7 @@ class VirtualMemory final : public Memory {
 };
 
 struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
-  explicit VirtualConnection(VirtualNetwork& n) : network(n) {}
+  explicit VirtualConnection(VirtualNetwork& network) : network_(network) {}
 
   struct Segment {
     Bytes bytes;
@@ -91,8 +92,8 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   std::size_t take(End& reader, ByteSpan into, SharedBytes& memory);
   void serve_writer(int i);
 
-  VirtualNetwork& network;
-  End ends[2];
+  VirtualNetwork& network_;
+  std::array<End, 2> ends_;
 };
 
 }  // namespace edl::os

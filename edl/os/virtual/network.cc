@@ -42,10 +42,10 @@ class VirtualStream final : public Stream {
   void receive_memory(MemoryDone done) override {
     if (running()) connection_->receive_memory(end_, std::move(done));
   }
-  std::string peer() const override { return connection_->ends[end_].sees; }
+  std::string peer() const override { return connection_->ends_[end_].sees; }
 
  private:
-  bool running() const { return connection_->ends[end_].process->running(); }
+  bool running() const { return connection_->ends_[end_].process->running(); }
 
   std::shared_ptr<VirtualConnection> connection_;
   int end_;
@@ -140,12 +140,12 @@ std::shared_ptr<VirtualConnection> VirtualNetwork::connection(const ProcessPtr& 
                                                               std::string a_sees,
                                                               std::string b_sees) {
   auto made = std::make_shared<VirtualConnection>(*this);
-  made->ends[0].process = a;
-  made->ends[0].node = a->node;
-  made->ends[0].sees = std::move(a_sees);
-  made->ends[1].process = b;
-  made->ends[1].node = b->node;
-  made->ends[1].sees = std::move(b_sees);
+  made->ends_[0].process = a;
+  made->ends_[0].node = a->node;
+  made->ends_[0].sees = std::move(a_sees);
+  made->ends_[1].process = b;
+  made->ends_[1].node = b->node;
+  made->ends_[1].sees = std::move(b_sees);
   std::erase_if(connections_, [](const auto& known) { return known.expired(); });
   connections_.push_back(made);
   return made;
@@ -263,7 +263,7 @@ void VirtualNetwork::process_died(int pid) {
   for (const auto& weak : known) {
     const auto connection = weak.lock();
     for (int i = 0; connection && i < 2; ++i) {
-      if (connection->ends[i].process->pid == pid) connection->close(i);
+      if (connection->ends_[i].process->pid == pid) connection->close(i);
     }
   }
 }
@@ -274,7 +274,7 @@ void VirtualNetwork::power_lost(int node) {
   for (const auto& weak : connections_) {
     const auto connection = weak.lock();
     for (int i = 0; connection && i < 2; ++i) {
-      if (connection->ends[i].node == node) connection->vanish(i);
+      if (connection->ends_[i].node == node) connection->vanish(i);
     }
   }
 }

@@ -63,7 +63,7 @@ class VirtualNetwork {
   struct Port {
     ProcessPtr process;
     Accept accept;
-    std::uint64_t id;
+    std::uint64_t id = 0;
   };
   using PortKey = std::pair<int, std::string>;  // node, "8080" or the path of a Unix socket
 
