@@ -9,6 +9,17 @@ namespace {
 
 constexpr std::size_t kUnixPathMax = 107;  // sun_path less its closing zero
 constexpr std::size_t kHostMax = 253;
+constexpr std::string_view kNameLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+// Brackets are for IPv6 numbers, which alone have colons; their letters may name a zone after '%'.
+bool is_host(std::string_view host, bool bracketed) {
+  for (const char letter : host) {
+    const bool special = bracketed && (letter == ':' || letter == '%');
+    if (!special && kNameLetters.find(letter) == std::string_view::npos) return false;
+  }
+  return bracketed == (host.find(':') != std::string_view::npos);
+}
 
 }  // namespace
 
@@ -35,9 +46,7 @@ Result<Address> parse_address(std::string_view input) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (host.empty()) return wrong("there is no host");
   if (host.size() > kHostMax) return wrong("the host is longer than 253 characters");
-  if (!bracketed && host.find_first_of(":[]") != std::string_view::npos) {
-    return wrong("write [IPV6]:PORT");
-  }
+  if (!is_host(host, bracketed)) return wrong("the host is not a name, an IP number or [IPV6]");
   address.host = host;
   const std::string_view port = input.substr(colon + 1);
   const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), address.port);

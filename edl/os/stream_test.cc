@@ -233,7 +233,8 @@ TEST(Address, reads_back_what_it_writes) {
     ASSERT_TRUE(address.ok()) << good;
     EXPECT_EQ(address_text(*address), good);
   }
-  for (const char* wrong : {"", "x", ":80", "a:65536", "a:-1", "a:1x", "unix:", "::1:80", "[]:1"}) {
+  for (const char* wrong : {"", "x", ":80", "a:65536", "a:-1", "a:1x", "unix:", "::1:80", "[]:1",
+                            "[a]:1", "[::]]:1", "a b:1", "a%b:1"}) {
     EXPECT_FALSE(parse_address(wrong).ok()) << wrong;
   }
   EXPECT_FALSE(parse_address("unix:/" + std::string(200, 'x')).ok());

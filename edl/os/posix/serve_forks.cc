@@ -93,8 +93,16 @@ std::optional<ForkedChild> serve_forks(int socket) {
       answer(socket, {ForkEvent::kRefused, 0, 0, errno});
       continue;
     }
-    children.push_back({pid, open_pidfd(pid)});
-    const int pidfd = children.back().pidfd.number();
+    Forked child{pid, open_pidfd(pid)};
+    if (!child.pidfd.valid()) {  // no descriptor left: a child that nobody could watch
+      const int number = errno;
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+      answer(socket, {ForkEvent::kRefused, 0, 0, number});
+      continue;
+    }
+    const int pidfd = child.pidfd.number();
+    children.push_back(std::move(child));
     answer(socket, {ForkEvent::kForked, pid, 0, 0}, std::span(&pidfd, 1));
   }
 }

@@ -136,7 +136,14 @@ Result<Started> start_process(const Spawn& spawn, int socket_type) {
     ::waitpid(pid, nullptr, 0);
     return os_error(failed, text("run ", spawn.argv[0]));
   }
-  return Started{pid, open_pidfd(pid), std::move(ours)};
+  Descriptor pidfd = open_pidfd(pid);
+  if (!pidfd.valid()) {  // no descriptor left: a child that nobody could watch
+    const int number = errno;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return os_error(number, text("watch ", spawn.argv[0]));
+  }
+  return Started{pid, std::move(pidfd), std::move(ours)};
 }
 
 }  // namespace edl::os
