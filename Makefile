@@ -15,7 +15,8 @@ run: setup ## see EDL at work: a virtual cluster with crashes, narrated
 	@tools/build release lock_world
 	@build/release/examples/lock_world
 
-test: setup ## build and run all tests
+test: ## build and run all tests
+	@tools/setup tidy
 	@tools/build release all
 	@tools/check release
 
