@@ -104,7 +104,8 @@ void LockWorld::add_server() {
 }
 
 void LockWorld::add_worker(int number) {
-  const std::string id = text("worker-", static_cast<char>('a' + number));
+  const std::string id =
+      number < 26 ? text("worker-", static_cast<char>('a' + number)) : text("worker-", number);
   const int node = world_.add_node(id);
   world_.install(id, [this, id](os::System& system, const os::Arguments&) {
     return std::make_unique<Worker>(system, *this, id, os::Address{"server", 80, {}});
