@@ -16,8 +16,7 @@ std::string cell(const Json& value) {
   return value.is_null() ? "" : json_line(value);
 }
 
-}  // namespace
-
+// What --json=FILE names; empty without it.
 Result<std::string> json_path(int argc, char** argv) {
   std::string path;
   for (int i = 1; i < argc; ++i) {
@@ -29,6 +28,8 @@ Result<std::string> json_path(int argc, char** argv) {
   }
   return path;
 }
+
+}  // namespace
 
 Table::Table(std::string path, std::vector<std::string> columns)
     : columns_(std::move(columns)), json_path_(std::move(path)) {
@@ -54,6 +55,18 @@ int Table::finish() const {
   if (out.good()) return 0;
   std::fprintf(stderr, "cannot write %s\n", json_path_.c_str());
   return 1;
+}
+
+int run(int argc, char** argv, std::vector<std::string> columns,
+        const std::function<void(Table&)>& fill) {
+  auto path = json_path(argc, argv);
+  if (!path.ok()) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], path.error().message.c_str());
+    return 2;
+  }
+  Table table(std::move(path).value(), std::move(columns));
+  fill(table);
+  return table.finish();
 }
 
 double median(std::vector<double> values) {

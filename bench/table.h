@@ -24,8 +24,10 @@ class Table {
   Json rows_ = Json::array();
 };
 
-// What --json=FILE names; empty without it. Anything else is wrong usage.
-Result<std::string> json_path(int argc, char** argv);
+// What a benchmark's `main` does: reads --json=FILE, lets `fill` make the rows, writes the file.
+// Answers the exit code.
+int run(int argc, char** argv, std::vector<std::string> columns,
+        const std::function<void(Table&)>& fill);
 
 double median(std::vector<double> values);
 

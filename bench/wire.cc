@@ -1,5 +1,4 @@
 // How fast frames go between two endpoints of one process over loopback: round trips and bytes.
-#include <cstdio>
 #include <memory>
 
 #include "bench/table.h"
@@ -51,14 +50,10 @@ double ping_pong(std::size_t payload_bytes, int rounds) {
 }  // namespace
 }  // namespace edl::wire
 
-int main(int argc, char** argv) {
+namespace {
+
+void fill(edl::bench::Table& table) {
   using namespace edl;
-  const auto path = bench::json_path(argc, argv);
-  if (!path.ok()) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], path.error().message.c_str());
-    return 2;
-  }
-  bench::Table table(*path, {"payload_bytes", "round_trip_us", "mb_per_s"});
   struct Case {
     std::size_t bytes;
     int rounds;
@@ -73,5 +68,10 @@ int main(int argc, char** argv) {
                {"round_trip_us", round * 1e6},
                {"mb_per_s", 2.0 * static_cast<double>(what.bytes) / round / 1e6}});
   }
-  return table.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return edl::bench::run(argc, argv, {"payload_bytes", "round_trip_us", "mb_per_s"}, fill);
 }

@@ -1,17 +1,11 @@
 // How fast the virtual world is: seeds of the lock, and a larger cluster for a long time.
 #include "examples/lock/world.h"
-#include <cstdio>
-
 #include "bench/table.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+void fill(edl::bench::Table& table) {
   using namespace edl;
-  const auto path = bench::json_path(argc, argv);
-  if (!path.ok()) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], path.error().message.c_str());
-    return 2;
-  }
-  bench::Table table(*path, {"what", "seeds_per_s", "events_per_s", "seconds"});
   constexpr int kRepeats = 5;
   constexpr std::uint64_t kSeeds = 200;
   std::vector<double> times;
@@ -43,5 +37,10 @@ int main(int argc, char** argv) {
   table.row({{"what", "50 nodes 10 min"},
              {"events_per_s", static_cast<double>(events) / large_took},
              {"seconds", large_took}});
-  return table.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return edl::bench::run(argc, argv, {"what", "seeds_per_s", "events_per_s", "seconds"}, fill);
 }

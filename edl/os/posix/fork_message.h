@@ -8,12 +8,8 @@
 // Answers to requests come in the order of the requests; kExited may come in between.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
-
-#include "edl/base/bytes.h"
-#include "edl/os/posix/descriptor.h"
 
 namespace edl::os {
 
@@ -27,17 +23,5 @@ struct ForkAnswer {
 };
 
 inline constexpr std::size_t kForkRequestMax = 64 * 1024;
-inline constexpr std::size_t kPacketDescriptorsMax = 2;
-
-struct Packet {
-  Bytes bytes;
-  std::vector<Descriptor> descriptors;
-};
-
-// 0, or an errno.
-int send_packet(int socket, ConstBytes bytes, std::span<const int> descriptors);
-// An empty packet when the other end has closed; kConflict when nothing is there and the socket
-// does not block.
-Result<Packet> receive_packet(int socket);
 
 }  // namespace edl::os

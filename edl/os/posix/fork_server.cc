@@ -8,6 +8,7 @@
 #include "edl/base/text.h"
 #include "edl/os/posix/child.h"
 #include "edl/os/posix/fork_message.h"
+#include "edl/os/posix/packet.h"
 #include "edl/os/posix/parts.h"
 
 namespace edl::os {
@@ -36,7 +37,7 @@ struct State : std::enable_shared_from_this<State> {
 
   void take_answers() {
     while (alive) {
-      auto packet = receive_packet(socket.native_handle());
+      auto packet = receive_packet(socket.native_handle(), sizeof(ForkAnswer));
       if (!packet.ok() && packet.error().code == Code::kConflict) return listen();
       if (!packet.ok() || packet->bytes.size() != sizeof(ForkAnswer)) return lose_server();
       take(load<ForkAnswer>(packet->bytes.data()), std::move(packet->descriptors));

@@ -10,6 +10,7 @@
 #include "edl/os/posix/child.h"
 #include "edl/os/posix/fork_message.h"
 #include "edl/os/posix/fork_server.h"
+#include "edl/os/posix/packet.h"
 #include "edl/os/thread.h"
 
 #ifndef P_PIDFD
@@ -76,7 +77,7 @@ std::optional<ForkedChild> serve_forks(int socket) {
   while (true) {
     wait_for_event(socket, children);
     report_exits(socket, children);
-    auto packet = receive_packet(socket);
+    auto packet = receive_packet(socket, kForkRequestMax);
     if (!packet.ok()) {
       if (packet.error().code == Code::kConflict) continue;  // nothing there: only an exit
       return std::nullopt;

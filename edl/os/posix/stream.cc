@@ -13,6 +13,7 @@
 
 #include "edl/base/text.h"
 #include "edl/os/posix/memory.h"
+#include "edl/os/posix/packet.h"
 #include "edl/os/posix/parts.h"
 
 namespace edl::os {
@@ -32,48 +33,15 @@ struct State {
   }
 };
 
-union Control {
-  cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int))];
-};
-
-// 0, or an errno.
-int send_descriptor(int socket, int descriptor) {
-  char carrier = 'm';
-  iovec piece{&carrier, 1};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
-}
-
 Result<Descriptor> receive_descriptor(int socket) {
-  char carrier = 0;
-  iovec piece{&carrier, 1};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
-  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  if (got < 0) return os_error(errno, "receive memory");
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (got == 0) return Error{Code::kUnavailable, "cannot receive memory: the other end has closed"};
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) {
+  EDL_TRY(Packet packet, receive_packet(socket, 1));
+  if (packet.bytes.empty()) {
+    return Error{Code::kUnavailable, "cannot receive memory: the other end has closed"};
+  }
+  if (packet.descriptors.size() != 1) {
     return Error{Code::kInvalid, "cannot receive memory: the other end sent plain bytes"};
   }
-  int number = -1;
-  std::memcpy(&number, CMSG_DATA(header), sizeof number);
-  return Descriptor(number);
+  return std::move(packet.descriptors[0]);
 }
 
 class PosixStream final : public Stream {
@@ -114,8 +82,9 @@ class PosixStream final : public Stream {
     const int descriptor = static_cast<const PosixMemory&>(memory).descriptor();
     const auto finish = [state = state_, descriptor, done = std::move(done)](SystemCode code) {
       if (!state->open) return;
-      const int failed =
-          code ? code.value() : send_descriptor(state->socket.native_handle(), descriptor);
+      const int failed = code ? code.value()
+                              : send_packet(state->socket.native_handle(), bytes_of("m"),
+                                            std::span(&descriptor, 1));
       if (failed != 0) return done(os_error(failed, text("send memory to ", state->peer)));
       done({});
     };

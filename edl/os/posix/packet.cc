@@ -1,4 +1,4 @@
-#include "edl/os/posix/fork_message.h"
+#include "edl/os/posix/packet.h"
 
 #include <sys/socket.h>
 
@@ -38,9 +38,9 @@ int send_packet(int socket, ConstBytes bytes, std::span<const int> descriptors) 
   return sent < 0 ? errno : 0;
 }
 
-Result<Packet> receive_packet(int socket) {
+Result<Packet> receive_packet(int socket, std::size_t bytes_max) {
   Packet packet;
-  packet.bytes.resize(kForkRequestMax);
+  packet.bytes.resize(bytes_max);
   iovec piece{packet.bytes.data(), packet.bytes.size()};
   Control control{};
   msghdr message{};
@@ -52,7 +52,7 @@ Result<Packet> receive_packet(int socket) {
   do {
     got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return os_error(errno, "receive from the fork server");
+  if (got < 0) return os_error(errno, "receive");
   packet.bytes.resize(static_cast<std::size_t>(got));
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
