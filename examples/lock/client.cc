@@ -11,20 +11,12 @@ constexpr Duration kBackoffMin = 50ms;
 constexpr Duration kBackoffMax = 1s;
 constexpr Duration kConnectLimit = 2s;
 
-wire::EndpointOptions endpoint_options(const ClientOptions& client) {
-  wire::EndpointOptions options{.job = "lock", .id = client.id, .secret = client.secret};
-  options.connection.limits = {.body_bytes_max = 4096, .payload_bytes_max = 0};
-  options.connection.ping_every = 500ms;
-  options.connection.silence_max = 3s;
-  return options;
-}
-
 }  // namespace
 
 LockClient::LockClient(os::System& system, ClientOptions options)
     : system_(system),
       options_(std::move(options)),
-      endpoint_(system, endpoint_options(options_)),
+      endpoint_(system, endpoint_options(options_.id, options_.secret)),
       core_(options_.lease),
       backoff_(kBackoffMin) {
   connect();

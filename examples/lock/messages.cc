@@ -20,6 +20,14 @@ Error unknown_type(const wire::Frame& frame) {
 
 }  // namespace
 
+wire::EndpointOptions endpoint_options(std::string id, const wire::Secret& secret) {
+  wire::EndpointOptions options{.job = "lock", .id = std::move(id), .secret = secret};
+  options.connection.limits = {.body_bytes_max = 4096, .payload_bytes_max = 0};
+  options.connection.ping_every = 500ms;
+  options.connection.silence_max = 3s;
+  return options;
+}
+
 Result<void> send_request(wire::Connection& connection, const Request& request) {
   const auto type = static_cast<std::uint32_t>(request.ask);
   return connection.send({.type = type, .first = request.number},

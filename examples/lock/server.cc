@@ -25,14 +25,6 @@ Result<std::uint64_t> next_epoch(os::Disk& disk, const std::string& folder) {
   return last + 1;
 }
 
-wire::EndpointOptions endpoint_options(const wire::Secret& secret) {
-  wire::EndpointOptions options{.job = "lock", .id = "server", .secret = secret};
-  options.connection.limits = {.body_bytes_max = 4096, .payload_bytes_max = 0};
-  options.connection.ping_every = 500ms;
-  options.connection.silence_max = 3s;
-  return options;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LockServer>> LockServer::start(os::System& system, ServerOptions options) {
@@ -58,7 +50,7 @@ LockServer::LockServer(os::System& system, ServerOptions options,
       options_(std::move(options)),
       folder_lock_(std::move(folder_lock)),
       core_(epoch, options_.lease, system.now()),
-      endpoint_(system, endpoint_options(options_.secret)) {}
+      endpoint_(system, endpoint_options("server", options_.secret)) {}
 
 void LockServer::on_connection(std::unique_ptr<wire::Connection> connection) {
   // The same client again replaces its old connection, which it has given up.

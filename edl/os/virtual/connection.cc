@@ -73,11 +73,7 @@ void VirtualConnection::close(int i) {
   End& end = ends_[i];
   if (end.gone) return;
   const bool unread = end.incoming_bytes > 0;
-  end.gone = true;
-  end.read_done = nullptr;
-  end.memory_done = nullptr;
-  end.write_done = nullptr;
-  end.incoming.clear();
+  leave(end);
   if (end.broken) return;
   // A kernel that throws away bytes tells so with a reset, as Linux does.
   if (unread) return send_reset(i);
@@ -87,13 +83,18 @@ void VirtualConnection::close(int i) {
 
 void VirtualConnection::vanish(int i) {
   End& end = ends_[i];
-  end.gone = true;
+  leave(end);
   end.queue.clear();
   end.flight.clear();
-  end.incoming.clear();
+}
+
+// Nobody is there any more to be called back or to read.
+void VirtualConnection::leave(End& end) {
+  end.gone = true;
   end.read_done = nullptr;
   end.memory_done = nullptr;
   end.write_done = nullptr;
+  end.incoming.clear();
 }
 
 void VirtualConnection::accept_bytes(int i, Segment segment) {

@@ -77,6 +77,7 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   friend class VirtualNetwork;
   friend class VirtualStream;
 
+  static void leave(End& end);
   void accept_bytes(int i, Segment segment);
   void pump(int i);
   void schedule_head(int i);
