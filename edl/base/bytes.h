@@ -27,11 +27,11 @@ inline std::string_view text_of(ConstBytes bytes) {
 inline Bytes copy_bytes(ConstBytes bytes) { return {bytes.begin(), bytes.end()}; }
 
 template <class Int>
-void store(std::byte* at, Int value) {
+void store_int(std::byte* at, Int value) {
   std::memcpy(at, &value, sizeof value);
 }
 template <class Int>
-Int load(const std::byte* at) {
+Int load_int(const std::byte* at) {
   Int value{};
   std::memcpy(&value, at, sizeof value);
   return value;

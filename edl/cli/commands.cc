@@ -4,6 +4,7 @@ namespace edl::cli {
 
 void add_commands(CommandLine& line) {
   add_data(line);
+  add_store(line);
   add_completion(line);
 }
 

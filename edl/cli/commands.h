@@ -9,5 +9,6 @@ void add_commands(CommandLine& line);
 
 void add_completion(CommandLine& line);
 void add_data(CommandLine& line);
+void add_store(CommandLine& line);
 
 }  // namespace edl::cli

@@ -25,16 +25,16 @@ EncodedLedgerRecord encode(const LedgerRecord& record) {
   EDL_CHECK(record.step >= Step(1));
   EncodedLedgerRecord bytes{};
   std::byte* at = bytes.data();
-  store(at, kMagic);
-  store(at + 4, record.applied ? kApplied : 0u);
-  store(at + 8, record.generation.value());
-  store(at + 16, record.step.value());
-  store(at + 24, record.epoch.value());
-  store(at + 32, record.position);
-  store(at + 40, record.samples);
+  store_int(at, kMagic);
+  store_int(at + 4, record.applied ? kApplied : 0u);
+  store_int(at + 8, record.generation.value());
+  store_int(at + 16, record.step.value());
+  store_int(at + 24, record.epoch.value());
+  store_int(at + 32, record.position);
+  store_int(at + 40, record.samples);
   std::copy(record.digest.begin(), record.digest.end(), at + 48);
   std::copy(record.chain.begin(), record.chain.end(), at + 80);
-  store(at + kChecked, crc32c({at, kChecked}));
+  store_int(at + kChecked, crc32c({at, kChecked}));
   return bytes;
 }
 
@@ -43,19 +43,19 @@ Result<LedgerRecord> decode_ledger_record(ConstBytes bytes) {
     return corrupt(text(bytes.size(), " bytes instead of ", kLedgerRecordBytes));
   }
   const std::byte* at = bytes.data();
-  if (load<std::uint32_t>(at + kChecked) != crc32c(bytes.first(kChecked))) {
+  if (load_int<std::uint32_t>(at + kChecked) != crc32c(bytes.first(kChecked))) {
     return corrupt("the checksum does not match");
   }
-  if (load<std::uint32_t>(at) != kMagic) return corrupt("not of a version that is known here");
-  const auto flags = load<std::uint32_t>(at + 4);
-  if ((flags & ~kApplied) != 0 || load<std::uint32_t>(at + 112) != 0) {
+  if (load_int<std::uint32_t>(at) != kMagic) return corrupt("not of a version that is known here");
+  const auto flags = load_int<std::uint32_t>(at + 4);
+  if ((flags & ~kApplied) != 0 || load_int<std::uint32_t>(at + 112) != 0) {
     return corrupt("bits are set that have no meaning");
   }
-  LedgerRecord record{.generation = Generation(load<std::uint64_t>(at + 8)),
-                      .step = Step(load<std::uint64_t>(at + 16)),
-                      .epoch = Epoch(load<std::uint64_t>(at + 24)),
-                      .position = load<std::uint64_t>(at + 32),
-                      .samples = load<std::uint64_t>(at + 40),
+  LedgerRecord record{.generation = Generation(load_int<std::uint64_t>(at + 8)),
+                      .step = Step(load_int<std::uint64_t>(at + 16)),
+                      .epoch = Epoch(load_int<std::uint64_t>(at + 24)),
+                      .position = load_int<std::uint64_t>(at + 32),
+                      .samples = load_int<std::uint64_t>(at + 40),
                       .applied = (flags & kApplied) != 0,
                       .digest = digest_at(at + 48),
                       .chain = digest_at(at + 80)};

@@ -71,8 +71,8 @@ TEST(LedgerRecord, wrong_sizes_and_meanings_are_corrupt) {
   EXPECT_EQ(code(ConstBytes(bytes).first(119)), Code::kCorrupt);
   const auto with = [&](std::size_t offset, std::uint64_t value) {
     EncodedLedgerRecord changed = bytes;
-    store(changed.data() + offset, value);
-    store(changed.data() + 116, crc32c(ConstBytes(changed).first(116)));
+    store_int(changed.data() + offset, value);
+    store_int(changed.data() + 116, crc32c(ConstBytes(changed).first(116)));
     return changed;
   };
   EXPECT_EQ(code(with(0, 0x0000000132444445u)), Code::kCorrupt) << "version 2";

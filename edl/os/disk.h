@@ -51,6 +51,8 @@ class Disk {
   // A conflict when another process holds it.
   virtual Result<std::unique_ptr<DiskLock>> lock(const std::string& path) = 0;
   virtual Result<std::uint64_t> free_bytes(const std::string& path) = 0;
+  // Whether only its owner may read it: what a file with a secret must be.
+  virtual Result<bool> is_private(const std::string& path) = 0;
 };
 
 // The folder that holds `path`: "a/b" -> "a", "b" -> ".".

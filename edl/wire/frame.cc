@@ -42,25 +42,25 @@ const char* kind_name(Kind kind) {
 JobTag job_tag(std::string_view job_name) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(job_name.data()), job_name.size(), digest.data());
-  return JobTag(load<std::uint64_t>(reinterpret_cast<const std::byte*>(digest.data())));
+  return JobTag(load_int<std::uint64_t>(reinterpret_cast<const std::byte*>(digest.data())));
 }
 
 HeaderBytes encode(const Header& header) {
   HeaderBytes bytes{};
   std::byte* at = bytes.data();
   std::copy_n(bytes_of(kMagic).begin(), kMagic.size(), at);
-  store(at + 4, kVersion);
-  store(at + 5, static_cast<std::uint8_t>(header.kind));
-  store(at + 6, header.lane.value());
-  store(at + 8, header.job.value());
-  store(at + 16, header.generation.value());
-  store(at + 24, header.body_bytes);
-  store(at + 28, header.type);
-  store(at + 32, header.payload_bytes);
-  store(at + 40, header.first);
-  store(at + 48, header.second);
-  store(at + 56, header.body_crc);
-  store(at + kCrcAt, crc32c(ConstBytes(bytes).first(kCrcAt)));
+  store_int(at + 4, kVersion);
+  store_int(at + 5, static_cast<std::uint8_t>(header.kind));
+  store_int(at + 6, header.lane.value());
+  store_int(at + 8, header.job.value());
+  store_int(at + 16, header.generation.value());
+  store_int(at + 24, header.body_bytes);
+  store_int(at + 28, header.type);
+  store_int(at + 32, header.payload_bytes);
+  store_int(at + 40, header.first);
+  store_int(at + 48, header.second);
+  store_int(at + 56, header.body_crc);
+  store_int(at + kCrcAt, crc32c(ConstBytes(bytes).first(kCrcAt)));
   return bytes;
 }
 
@@ -73,26 +73,26 @@ Result<void> check_beginning(ConstBytes bytes) {
 Result<Header> decode(const HeaderBytes& bytes, const Limits& limits) {
   EDL_TRY(check_beginning(bytes));
   const std::byte* at = bytes.data();
-  const auto version = load<std::uint8_t>(at + 4);
+  const auto version = load_int<std::uint8_t>(at + 4);
   if (version != kVersion) {
     return corrupt(text("a frame of version ", int{version}, ", this is version ", int{kVersion}));
   }
-  if (load<std::uint32_t>(at + kCrcAt) != crc32c(ConstBytes(bytes).first(kCrcAt))) {
+  if (load_int<std::uint32_t>(at + kCrcAt) != crc32c(ConstBytes(bytes).first(kCrcAt))) {
     return corrupt("a frame whose header does not fit its checksum");
   }
-  const auto kind = load<std::uint8_t>(at + 5);
+  const auto kind = load_int<std::uint8_t>(at + 5);
   if (!known(kind)) return corrupt(text("a frame of unknown kind ", int{kind}));
   Header header;
   header.kind = static_cast<Kind>(kind);
-  header.lane = model::Lane(load<std::uint16_t>(at + 6));
-  header.job = JobTag(load<std::uint64_t>(at + 8));
-  header.generation = model::Generation(load<std::uint64_t>(at + 16));
-  header.body_bytes = load<std::uint32_t>(at + 24);
-  header.type = load<std::uint32_t>(at + 28);
-  header.payload_bytes = load<std::uint64_t>(at + 32);
-  header.first = load<std::uint64_t>(at + 40);
-  header.second = load<std::uint64_t>(at + 48);
-  header.body_crc = load<std::uint32_t>(at + 56);
+  header.lane = model::Lane(load_int<std::uint16_t>(at + 6));
+  header.job = JobTag(load_int<std::uint64_t>(at + 8));
+  header.generation = model::Generation(load_int<std::uint64_t>(at + 16));
+  header.body_bytes = load_int<std::uint32_t>(at + 24);
+  header.type = load_int<std::uint32_t>(at + 28);
+  header.payload_bytes = load_int<std::uint64_t>(at + 32);
+  header.first = load_int<std::uint64_t>(at + 40);
+  header.second = load_int<std::uint64_t>(at + 48);
+  header.body_crc = load_int<std::uint32_t>(at + 56);
   if (header.body_bytes > limits.body_bytes_max) {
     return Error{Code::kExhausted, text("a body of ", header.body_bytes, " bytes, the limit is ",
                                         limits.body_bytes_max)};

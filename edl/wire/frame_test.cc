@@ -55,16 +55,16 @@ TEST(Frame, the_layout_is_the_documented_one) {
   const Bytes bytes = wire_bytes(header, {{"a", 1}}, bytes_of("xyz"));
   ASSERT_EQ(bytes.size(), 64u + 7 + 3);
   EXPECT_EQ(text_of(ConstBytes(bytes).first(4)), "EDLw");
-  EXPECT_EQ(load<std::uint8_t>(&bytes[4]), 1);
-  EXPECT_EQ(load<std::uint8_t>(&bytes[5]), 16);
-  EXPECT_EQ(load<std::uint16_t>(&bytes[6]), 3);
-  EXPECT_EQ(load<std::uint64_t>(&bytes[16]), 77u);
-  EXPECT_EQ(load<std::uint32_t>(&bytes[24]), 7u);
-  EXPECT_EQ(load<std::uint32_t>(&bytes[28]), 5u);
-  EXPECT_EQ(load<std::uint64_t>(&bytes[32]), 3u);
-  EXPECT_EQ(load<std::uint64_t>(&bytes[40]), 1'000'000'007u);
-  EXPECT_EQ(load<std::uint32_t>(&bytes[56]), crc32c(bytes_of("{\"a\":1}")));
-  EXPECT_EQ(load<std::uint32_t>(&bytes[60]), crc32c(ConstBytes(bytes).first(60)));
+  EXPECT_EQ(load_int<std::uint8_t>(&bytes[4]), 1);
+  EXPECT_EQ(load_int<std::uint8_t>(&bytes[5]), 16);
+  EXPECT_EQ(load_int<std::uint16_t>(&bytes[6]), 3);
+  EXPECT_EQ(load_int<std::uint64_t>(&bytes[16]), 77u);
+  EXPECT_EQ(load_int<std::uint32_t>(&bytes[24]), 7u);
+  EXPECT_EQ(load_int<std::uint32_t>(&bytes[28]), 5u);
+  EXPECT_EQ(load_int<std::uint64_t>(&bytes[32]), 3u);
+  EXPECT_EQ(load_int<std::uint64_t>(&bytes[40]), 1'000'000'007u);
+  EXPECT_EQ(load_int<std::uint32_t>(&bytes[56]), crc32c(bytes_of("{\"a\":1}")));
+  EXPECT_EQ(load_int<std::uint32_t>(&bytes[60]), crc32c(ConstBytes(bytes).first(60)));
   // First 8 bytes of SHA-256("job"), from another implementation.
   EXPECT_EQ(hex(ConstBytes(bytes).subspan(8, 8)), "5e8c9902207afaeb");
 }

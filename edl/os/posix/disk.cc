@@ -161,6 +161,12 @@ class PosixDisk final : public Disk {
     if (::statvfs(path.c_str(), &status) != 0) return os_error(errno, text("look at ", path));
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
   }
+
+  Result<bool> is_private(const std::string& path) override {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return os_error(errno, text("look at ", path));
+    return (status.st_mode & (S_IRGRP | S_IROTH)) == 0;
+  }
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct State : std::enable_shared_from_this<State> {
       auto packet = receive_packet(socket.native_handle(), sizeof(ForkAnswer));
       if (!packet.ok() && packet.error().code == Code::kConflict) return listen();
       if (!packet.ok() || packet->bytes.size() != sizeof(ForkAnswer)) return lose_server();
-      take(load<ForkAnswer>(packet->bytes.data()), std::move(packet->descriptors));
+      take(load_int<ForkAnswer>(packet->bytes.data()), std::move(packet->descriptors));
     }
   }
 

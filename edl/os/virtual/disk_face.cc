@@ -192,6 +192,7 @@ class VirtualDiskFace final : public Disk {
     if (disk_.capacity_bytes_ == VirtualDisk::kUnlimited) return std::uint64_t{1} << 40;
     return disk_.capacity_bytes_ - std::min(disk_.capacity_bytes_, disk_.used_bytes());
   }
+  Result<bool> is_private(const std::string&) override { return true; }
 
  private:
   class Lock final : public DiskLock {

@@ -1,0 +1,147 @@
+#include "edl/store/streams.h"
+
+#include "edl/store/codec.h"
+
+namespace edl::store {
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 8 << 20;
+constexpr std::size_t kUnsentBytes = 256 << 10;  // beyond it a watch waits for its reader
+
+}  // namespace
+
+CallStream::CallStream(std::unique_ptr<http::Exchange> exchange, Route route)
+    : route_(route), exchange_(std::move(exchange)), splitter_(kMessageBytesMax) {}
+
+void CallStream::start(std::function<void()> changed, std::function<void()> gone) {
+  changed_ = std::move(changed);
+  exchange_->on_gone(std::move(gone));
+  exchange_->on_sent([this] {
+    if (behind_) changed_();
+  });
+  exchange_->read_body([this](std::string_view piece) { on_piece(piece); });
+}
+
+void CallStream::on_piece(std::string_view piece) {
+  if (over_ || body_ended_) return;
+  body_ended_ = piece.empty();
+  const auto values = body_ended_ ? splitter_.finish() : splitter_.feed(piece);
+  if (values.ok()) {
+    take(*values);
+  } else {
+    refuse(values.error());
+  }
+  changed_();
+}
+
+void CallStream::take(const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    const auto json = parse_json(value, {.bytes_max = kMessageBytesMax, .depth_max = 300});
+    if (!json.ok()) return refuse(json.error());
+    take(*json);
+    if (over_ || body_ended_) return;
+  }
+}
+
+void CallStream::take(const Json& json) {
+  if (route_ == Route::kKeepAlive) {
+    const auto request = read_message<LeaseKeepAliveRequest>(json);
+    if (!request.ok()) return refuse(request.error());
+    renewals_.push_back(*request);
+  } else {
+    auto request = read_message<WatchRequest>(json);
+    if (!request.ok()) return refuse(request.error());
+    requests_.push_back(std::move(request).value());
+  }
+}
+
+// Only the first message can still be refused; after it etcd ignores what it cannot read.
+void CallStream::refuse(const Error& error) {
+  constexpr int kUnknown = 2;
+  if (!begun_ && renewals_.empty() && requests_.empty()) {
+    over_ = true;
+    exchange_->answer(refusal_response({kUnknown, error.message}));
+  }
+  body_ended_ = true;
+}
+
+void CallStream::renew(StoreCore& core, Time now) {
+  for (const LeaseKeepAliveRequest& request : renewals_) {
+    const UnaryResponse answer = core.apply(request, now);
+    answers_ += stream_line(message_text(std::get<LeaseKeepAliveResponse>(answer)));
+  }
+  renewals_.clear();
+}
+
+void CallStream::speak(const StoreCore& core) {
+  if (over_) return;
+  if (route_ == Route::kWatch) return speak_watches(core);
+  if (!answers_.empty()) send(std::exchange(answers_, {}));
+  if (!body_ended_) return;
+  over_ = true;
+  if (!begun_) exchange_->begin(200, json_headers());
+  exchange_->end();
+}
+
+void CallStream::speak_watches(const StoreCore& core) {
+  for (const WatchRequest& request : std::exchange(requests_, {})) {
+    send(watches_.on_request(request, core));
+  }
+  behind_ = false;
+  for (;;) {
+    if (exchange_->unsent_bytes() >= kUnsentBytes) {
+      behind_ = true;
+      return;
+    }
+    const auto responses = watches_.poll(core, kUnsentBytes);
+    if (responses.empty()) return;
+    send(responses);
+  }
+}
+
+void CallStream::tell_progress(const StoreCore& core) {
+  if (!over_ && begun_ && exchange_->unsent_bytes() == 0) send(watches_.progress(core));
+}
+
+void CallStream::send(const std::vector<WatchResponse>& responses) {
+  std::string lines;
+  for (const WatchResponse& response : responses) {
+    lines += "{\"result\":";
+    append_message(lines, response);
+    lines += "}\n";
+  }
+  if (!lines.empty()) send(std::move(lines));
+}
+
+void CallStream::send(std::string lines) {
+  if (!begun_) exchange_->begin(200, json_headers());
+  begun_ = true;
+  exchange_->send(std::move(lines));
+}
+
+void StreamSet::add(os::System& system, std::unique_ptr<http::Exchange> exchange, Route route) {
+  const std::uint64_t number = next_++;
+  CallStream& stream =
+      *(streams_[number] = std::make_unique<CallStream>(std::move(exchange), route));
+  // Not destroyed inside its own callback.
+  stream.start(changed_, [this, &system, number] {
+    system.post([this, number] { streams_.erase(number); });
+  });
+}
+
+void StreamSet::renew(StoreCore& core, Time now) {
+  for (auto& [number, stream] : streams_) stream->renew(core, now);
+}
+
+void StreamSet::speak(const StoreCore& core) {
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    at->second->speak(core);
+    at = at->second->over() ? streams_.erase(at) : std::next(at);
+  }
+}
+
+void StreamSet::tell_progress(const StoreCore& core) {
+  for (auto& [number, stream] : streams_) stream->tell_progress(core);
+}
+
+}  // namespace edl::store

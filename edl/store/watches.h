@@ -1,0 +1,58 @@
+// The watches of one stream. A watch is a place in the history from which it reads on, so a slow
+// reader costs nothing but its place; when history is compacted past it, the watch ends and says
+// so. Plain state, no I/O.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edl/store/core.h"
+
+namespace edl::store {
+
+struct WatchLimits {
+  std::size_t watches_max = 10'000;
+  std::size_t fragment_bytes = 3 << 19;  // beyond it a response is cut, for those who asked
+  std::size_t response_bytes = 1 << 20;  // beyond it no further revision is added
+  Revision revisions_max = 1000;         // told in one response
+};
+
+class Watches {
+ public:
+  explicit Watches(WatchLimits limits = {}) : limits_(limits) {}
+
+  std::vector<WatchResponse> on_request(const WatchRequest& request, const StoreCore& core);
+  // What happened since, about `bytes_max` of it at most; nothing when all is told.
+  std::vector<WatchResponse> poll(const StoreCore& core, std::size_t bytes_max);
+  // For the watches that asked to hear when nothing happens.
+  std::vector<WatchResponse> progress(const StoreCore& core) const;
+
+  bool empty() const { return watches_.empty(); }
+
+ private:
+  struct Watch {
+    std::string key;
+    std::string range_end;
+    Revision next;  // the first revision that it was not told
+    bool puts;
+    bool deletes;
+    bool prev_kv;
+    bool progress;
+    bool fragment;
+  };
+
+  WatchResponse create(const WatchCreateRequest& request, const StoreCore& core);
+  std::optional<WatchResponse> cancel(const WatchCancelRequest& request, const StoreCore& core);
+  // Reads on in the history; `bytes` counts what it answers.
+  std::vector<WatchResponse> read(WatchId id, Watch& watch, const StoreCore& core,
+                                  std::size_t& bytes);
+
+  const WatchLimits limits_;
+  std::map<WatchId, Watch> watches_;
+  WatchId next_id_ = 0;
+  bool progress_wanted_ = false;
+};
+
+}  // namespace edl::store
