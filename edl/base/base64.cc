@@ -69,7 +69,7 @@ class Decoder {
     skip_breaks();
     if (letters == 2) {
       if (at_ == text_.size()) return illegal(at_);
-      if (text_[at_] != '=') return illegal(at_);
+      if (text_[at_] != '=') return illegal(at_ - 1);
       ++at_;
       skip_breaks();
     }

@@ -3,10 +3,16 @@
 #include <charconv>
 
 #include "edl/base/base64.h"
+#include "edl/base/json.h"
 #include "edl/store/fields.h"
+#include "edl/store/json_scanner.h"
 
 namespace edl::store {
 namespace {
+
+// Deeper transactions are not read. Each lies in an object in a list in an object, and no more
+// than 128 of them within each other are allowed anyway.
+constexpr int kDepthMax = 3 * 140;
 
 class Writer {
  public:
@@ -115,89 +121,138 @@ class Writer {
   bool first_ = true;
 };
 
-// "range_end" -> "rangeEnd".
-std::string camel_case(const char* name) {
-  std::string out;
-  for (const char* c = name; *c != 0; ++c) {
-    if (*c == '_' && c[1] != 0) {
-      out += static_cast<char>(*++c - 'a' + 'A');
-    } else {
-      out += *c;
-    }
+// Whether `key` is `name` in the other style: "rangeEnd" for "range_end".
+bool is_camel_case(std::string_view key, std::string_view name) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < name.size(); ++i, ++at) {
+    const bool upper = name[i] == '_' && i + 1 < name.size();
+    const char wanted = upper ? static_cast<char>(name[++i] - 'a' + 'A') : name[i];
+    if (at >= key.size() || key[at] != wanted) return false;
   }
-  return out;
+  return at == key.size();
 }
 
-const char* json_type(const Json& json) {
-  return json.is_object()    ? "object"
-         : json.is_array()   ? "array"
-         : json.is_string()  ? "string"
-         : json.is_boolean() ? "bool"
-                             : "number";
+std::string unmarshal_problem(std::string_view what, std::string_view type) {
+  return text("json: cannot unmarshal ", what, " into Go value of type ", type);
+}
+
+// As Go reads a number; `type` is its name for the number's type.
+template <class Int>
+Result<Int> read_integer(const RawJson& json, std::string_view type) {
+  using Kind = RawJson::Kind;
+  if (json.kind() == Kind::kNull) return Int{};
+  const std::string_view digits = json.text();
+  if (json.kind() != Kind::kNumber) {
+    return Error{Code::kInvalid, unmarshal_problem(json.kind_name(), type)};
+  }
+  Int number{};
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failed == std::errc() && end == digits.data() + digits.size()) return number;
+  return Error{Code::kInvalid, unmarshal_problem(text("number ", digits), type)};
+}
+
+// A string that stands for a number holds JSON of its own.
+template <class Int>
+Result<Int> read_number(const RawJson& json) {
+  const std::string_view type = std::is_signed_v<Int> ? "int64" : "uint64";
+  if (json.kind() != RawJson::Kind::kString) return read_integer<Int>(json, type);
+  EDL_TRY(check_json(json.quoted()));
+  return read_integer<Int>(RawJson(json.quoted()), type);
+}
+
+Result<std::string> read_bytes(const RawJson& json) {
+  if (json.kind() == RawJson::Kind::kString) return parse_base64(json.string());
+  if (json.kind() != RawJson::Kind::kArray) {
+    return Error{Code::kInvalid, unmarshal_problem(json.kind_name(), "[]uint8")};
+  }
+  std::string bytes;
+  for (const RawJson& item : json.items()) {
+    EDL_TRY(const std::uint8_t byte, read_integer<std::uint8_t>(item, "uint8"));
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+Result<std::string> read_text(const RawJson& json) {
+  if (json.kind() == RawJson::Kind::kString) return json.string();
+  return Error{Code::kInvalid, unmarshal_problem(json.kind_name(), "string")};
+}
+
+// By name, or by any number, also one without a name.
+Result<std::int32_t> read_choice(const RawJson& json, const ChoiceNames& choices) {
+  if (json.kind() != RawJson::Kind::kString) return read_integer<std::int32_t>(json, choices.type);
+  for (std::size_t i = 0; i < choices.names.size(); ++i) {
+    if (choices.names[i] == json.quoted()) return static_cast<std::int32_t>(i);
+  }
+  return Error{Code::kInvalid, text("unknown value ", json_line(std::string(json.quoted())),
+                                    " for enum ", choices.type)};
 }
 
 // Keeps the first thing that is wrong.
 class Reader {
  public:
-  explicit Reader(const Json& json) : json_(json) {
-    if (!json.is_object() && !json.is_null()) {
-      wrong_type(json, "map[string]json.RawMessage");
+  explicit Reader(const RawJson& json) {
+    if (json.kind() == RawJson::Kind::kObject) {
+      fields_ = json.fields();
+    } else if (json.kind() != RawJson::Kind::kNull) {
+      fail(unmarshal_problem(json.kind_name(), "map[string]json.RawMessage"));
     }
   }
 
   template <class Int>
   void integer(const char* name, Int& into) {
-    const Json* value = find(name);
-    if (value == nullptr) return;
-    const char* const type = std::is_signed_v<Int> ? "int64" : "uint64";
-    const std::string digits = value->is_string() ? value->get<std::string>() : value->dump();
-    if (!value->is_string() && !value->is_number()) return wrong_type(*value, type);
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
-    if (failed == std::errc() && end == digits.data() + digits.size()) return;
-    wrong_number(digits, type);
+    if (const RawJson* value = find(name)) accept(read_number<Int>(*value), into);
   }
   void flag(const char* name, bool& into) {
-    const Json* value = find(name);
+    const RawJson* value = find(name);
     if (value == nullptr) return;
-    if (!value->is_boolean()) return wrong_type(*value, "bool");
-    into = value->get<bool>();
+    if (value->kind() != RawJson::Kind::kBool) {
+      return fail(unmarshal_problem(value->kind_name(), "bool"));
+    }
+    into = value->text() == "true";
   }
   void bytes(const char* name, std::string& into) {
-    if (const Json* value = find(name)) read_bytes(*value, into);
+    if (const RawJson* value = find(name)) accept(read_bytes(*value), into);
   }
   void text(const char* name, std::string& into) {
-    if (const Json* value = find(name)) read_text(*value, into);
+    if (const RawJson* value = find(name)) accept(read_text(*value), into);
   }
   template <class Enum>
   void choice(const char* name, Enum& into, const ChoiceNames& choices) {
-    if (const Json* value = find(name)) read_choice(*value, into, choices);
+    if (const RawJson* value = find(name)) accept_choice(read_choice(*value, choices), into);
   }
   template <class M>
   void message(const char* name, std::optional<M>& into) {
-    if (const Json* value = find(name)) accept(read_message<M>(*value), into.emplace());
+    if (const RawJson* value = find(name)) accept(read_message<M>(*value), into.emplace());
   }
   template <class M>
   void always(const char* name, M& into) {
-    if (const Json* value = find(name)) accept(read_message<M>(*value), into);
+    if (const RawJson* value = find(name)) accept(read_message<M>(*value), into);
   }
   template <class M>
   void list(const char* name, std::vector<M>& into) {
-    each(name, into, [&](const Json& item, M& element) { accept(read_message<M>(item), element); });
+    each(name, [&](const RawJson& item) { accept(read_message<M>(item), into.emplace_back()); });
   }
   void bytes_list(const char* name, std::vector<std::string>& into) {
-    each(name, into, [&](const Json& item, std::string& element) { read_bytes(item, element); });
+    each(name, [&](const RawJson& item) { accept(read_bytes(item), into.emplace_back()); });
   }
   void text_list(const char* name, std::vector<std::string>& into) {
-    each(name, into, [&](const Json& item, std::string& element) { read_text(item, element); });
+    each(name, [&](const RawJson& item) { accept(read_text(item), into.emplace_back()); });
   }
   template <class Enum>
   void choice_list(const char* name, std::vector<Enum>& into, const ChoiceNames& choices) {
-    each(name, into, [&](const Json& item, Enum& element) { read_choice(item, element, choices); });
+    const RawJson* value = find(name);
+    if (value != nullptr && value->kind() == RawJson::Kind::kString) {
+      return fail(edl::text("invalid target \"slice\" for enum ", choices.type));
+    }
+    each(name, [&](const RawJson& item) {
+      accept_choice(read_choice(item, choices), into.emplace_back());
+    });
   }
   template <class M, class Variant>
   void one(const char* name, Variant& variant) {
-    const Json* value = find(name);
-    if (value == nullptr) return;
+    const RawJson* value = find(name);
+    if (value == nullptr || value->depth() > kDepthMax) return;
     if constexpr (requires(M m) { m.front(); }) {
       M& within = variant.template emplace<M>(1);
       accept(read_message<typename M::value_type>(*value), within.front());
@@ -209,22 +264,25 @@ class Reader {
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  const Json* find(const char* name) {
-    if (error_ || !json_.is_object()) return nullptr;
-    auto found = json_.find(name);
-    if (found == json_.end()) found = json_.find(camel_case(name));
-    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  // Of several with one name the last counts.
+  const RawJson* find(std::string_view name) {
+    if (error_) return nullptr;
+    const RawJson* found = nullptr;
+    for (const auto& [key, value] : fields_) {
+      if (key == name || is_camel_case(key, name)) found = &value;
+    }
+    return found == nullptr || found->kind() == RawJson::Kind::kNull ? nullptr : found;
   }
-  template <class T, class Read>
-  void each(const char* name, std::vector<T>& into, Read read) {
-    const Json* value = find(name);
+  template <class Read>
+  void each(const char* name, Read read) {
+    const RawJson* value = find(name);
     if (value == nullptr) return;
-    if (!value->is_array()) return wrong_type(*value, "[]json.RawMessage");
-    for (const Json& item : *value) {
-      T element{};
-      read(item, element);
+    if (value->kind() != RawJson::Kind::kArray) {
+      return fail(unmarshal_problem(value->kind_name(), "[]json.RawMessage"));
+    }
+    for (const RawJson& item : value->items()) {
+      read(item);
       if (error_) return;
-      into.push_back(std::move(element));
     }
   }
   template <class T>
@@ -235,43 +293,16 @@ class Reader {
       fail(result.error().message);
     }
   }
-  void read_text(const Json& value, std::string& into) {
-    if (!value.is_string()) return wrong_type(value, "string");
-    into = value.get_ref<const std::string&>();
-  }
-  void read_bytes(const Json& value, std::string& into) {
-    if (!value.is_string()) return wrong_type(value, "[]uint8");
-    accept(parse_base64(value.get_ref<const std::string&>()), into);
-  }
   template <class Enum>
-  void read_choice(const Json& value, Enum& into, const ChoiceNames& choices) {
-    std::int64_t number = -1;
-    if (value.is_string()) {
-      const std::string& word = value.get_ref<const std::string&>();
-      for (std::size_t i = 0; i < choices.names.size(); ++i) {
-        if (choices.names[i] == word) number = static_cast<std::int64_t>(i);
-      }
-      if (number < 0) {
-        return fail(edl::text("unknown value ", json_line(word), " for enum ", choices.type));
-      }
-    } else if (value.is_number_integer()) {
-      number = value.get<std::int64_t>();
-    } else {
-      return wrong_type(value, choices.type);
-    }
-    into = static_cast<Enum>(number);  // perhaps one without a name
-  }
-  void wrong_type(const Json& value, std::string_view wanted) {
-    fail(edl::text("json: cannot unmarshal ", json_type(value), " into Go value of type ", wanted));
-  }
-  void wrong_number(const std::string& digits, std::string_view type) {
-    fail(edl::text("json: cannot unmarshal number ", digits, " into Go value of type ", type));
+  void accept_choice(const Result<std::int32_t>& number, Enum& into) {
+    if (!number.ok()) return fail(number.error().message);
+    into = static_cast<Enum>(*number);
   }
   void fail(std::string message) {
     if (!error_) error_ = Error{Code::kInvalid, std::move(message)};
   }
 
-  const Json& json_;
+  std::vector<std::pair<std::string, RawJson>> fields_;
   std::optional<Error> error_;
 };
 
@@ -285,7 +316,7 @@ void append_message(std::string& out, const M& message) {
 }
 
 template <class M>
-Result<M> read_message(const Json& json) {
+Result<M> read_message(const RawJson& json) {
   M message{};
   Reader reader(json);
   fields(reader, message);
@@ -295,7 +326,7 @@ Result<M> read_message(const Json& json) {
 
 #define EDL_STORE_MESSAGE(M)                            \
   template void append_message(std::string&, const M&); \
-  template Result<M> read_message(const Json&);
+  template Result<M> read_message(const RawJson&);
 EDL_STORE_MESSAGE(RangeRequest)
 EDL_STORE_MESSAGE(RangeResponse)
 EDL_STORE_MESSAGE(PutRequest)

@@ -4,8 +4,9 @@
 
 #include <string>
 
-#include "edl/base/json.h"
+#include "edl/base/result.h"
 #include "edl/store/message.h"
+#include "edl/store/raw_json.h"
 
 namespace edl::store {
 
@@ -22,6 +23,6 @@ std::string message_text(const M& message) {
 // Fields may be named in either style (range_end, rangeEnd); unknown ones are ignored. What is
 // wrong is told in the words of etcd.
 template <class M>
-Result<M> read_message(const Json& json);
+Result<M> read_message(const RawJson& json);
 
 }  // namespace edl::store

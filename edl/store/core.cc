@@ -131,9 +131,7 @@ void StoreCore::remove_key(std::string_view key, LeaseId lease) {
 }
 
 UnaryResponse StoreCore::run(const CompactionRequest& request, Time) {
-  // A store that was never compacted takes revision 0, which changes nothing.
-  const Revision done = history_.compacted() == 0 ? -1 : history_.compacted();
-  if (request.revision <= done) return compacted();
+  if (request.revision <= history_.compacted()) return compacted();
   if (request.revision > history_.revision()) return future_revision();
   compact(request.revision);
   return CompactionResponse{header()};
@@ -217,7 +215,7 @@ void StoreCore::on_time(Time now) {
 
 // Notes the versions that were made since the last time.
 void StoreCore::collect() {
-  for (auto change = history_.log_from(collected_ + 1); change != history_.log().end(); ++change) {
+  for (auto change = history_.log_from(Place(collected_ + 1, 0)); change != history_.log().end(); ++change) {
     changes_.versions.push_back(*change);
   }
   collected_ = history_.revision();

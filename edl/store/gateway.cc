@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "edl/base/bytes.h"
 #include "edl/base/json.h"
 #include "edl/store/codec.h"
 #include "edl/store/json_scanner.h"
@@ -10,12 +11,10 @@
 namespace edl::store {
 namespace {
 
-constexpr JsonLimits kBody{.bytes_max = 64 << 20, .depth_max = 300};
-
-using Read = Result<UnaryRequest> (*)(const Json&);
+using Read = Result<UnaryRequest> (*)(const RawJson&);
 
 template <class M>
-Result<UnaryRequest> read(const Json& json) {
+Result<UnaryRequest> read(const RawJson& json) {
   EDL_TRY(M message, read_message<M>(json));
   return UnaryRequest(std::move(message));
 }
@@ -44,9 +43,33 @@ http::Response text_response(int status, std::string body) {
           .body = std::move(body)};
 }
 
-std::string_view path_of(const http::Request& request) {
-  const std::string_view target = request.target;
-  return target.substr(0, target.find('?'));
+// Without the query, and with %XX as the bytes they stand for.
+std::string path_of(std::string_view target) {
+  target = target.substr(0, target.find('?'));
+  std::string path;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    const auto byte = target[i] == '%' ? parse_hex(target.substr(i + 1, 2)) : Bytes();
+    if (target[i] == '%' && byte.ok() && byte->size() == 1) {
+      path += static_cast<char>(byte->front());
+      i += 2;
+    } else {
+      path += target[i];
+    }
+  }
+  return path;
+}
+
+// As Go writes a string: what HTML would take for its own is escaped.
+std::string go_string(const std::string& words) {
+  std::string out;
+  for (const char c : json_line(words)) {
+    if (c == '<' || c == '>' || c == '&') {
+      out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 int http_status(int grpc_code) {
@@ -71,7 +94,7 @@ bool changes_any(const TxnRequest& request) {
 }  // namespace
 
 std::variant<Route, http::Response> route(const http::Request& request) {
-  const std::string_view path = path_of(request);
+  const std::string path = path_of(request.target);
   if (request.method == "OPTIONS") return http::Response{};
   const bool simple = path == "/health" || path == "/version";
   if (simple && request.method == "GET") {
@@ -94,16 +117,10 @@ std::variant<Route, http::Response> route(const http::Request& request) {
 }
 
 Result<UnaryRequest> read_unary(std::string_view target, std::string_view body) {
-  const auto found = unary_paths().find(target.substr(0, target.find('?')));
+  const auto found = unary_paths().find(path_of(target));
   EDL_CHECK(found != unary_paths().end());
-  auto json = parse_json(body, kBody);
-  if (!json.ok()) {
-    // Perhaps only what follows the first value is wrong, which etcd does not look at.
-    EDL_TRY(const std::string_view first, first_json_value(body));
-    json = parse_json(first, kBody);
-  }
-  if (!json.ok()) return json.error();
-  return found->second(*json);
+  EDL_TRY(const std::string_view json, first_json_value(body));
+  return found->second(RawJson(json));
 }
 
 http::Response json_response(std::string body) {
@@ -111,11 +128,20 @@ http::Response json_response(std::string body) {
 }
 
 http::Response refusal_response(const Refusal& refusal) {
-  const std::string message = json_line(refusal.message);
+  const std::string message = go_string(refusal.message);
   return {.status = http_status(refusal.code),
           .headers = json_headers(),
           .body = text("{\"error\":", message, ",\"message\":", message, ",\"code\":", refusal.code,
                        "}")};
+}
+
+http::Response stream_refusal_response(const Refusal& refusal) {
+  const int status = http_status(refusal.code);
+  return {.status = status,
+          .headers = json_headers(),
+          .body = text("{\"error\":{\"grpc_code\":", refusal.code, ",\"http_code\":", status,
+                       ",\"message\":", go_string(refusal.message),
+                       ",\"http_status\":\"Too Many Requests\"}}")};
 }
 
 http::Response response(const UnaryResponse& answer) {

@@ -23,6 +23,8 @@ Result<UnaryRequest> read_unary(std::string_view path, std::string_view body);
 http::Response json_response(std::string body);
 http::Response response(const UnaryResponse& answer);
 http::Response refusal_response(const Refusal& refusal);
+// A message of a stream that was larger than gRPC allows.
+http::Response stream_refusal_response(const Refusal& refusal);
 // One message of a streamed answer.
 std::string stream_line(std::string_view message);
 inline http::Headers json_headers() { return {{"Content-Type", "application/json"}}; }

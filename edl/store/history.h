@@ -95,8 +95,8 @@ class History {
   void each(const std::function<void(const KeyEntry&, const Version&)>& visit) const;
   // All changes from the compacted revision on.
   const std::deque<Change>& log() const { return log_; }
-  // Of the log, those from `revision` on.
-  std::deque<Change>::const_iterator log_from(Revision revision) const;
+  // Of the log, those from `place` on.
+  std::deque<Change>::const_iterator log_from(Place place) const;
   const Version& at(const Change& change) const;
   // What the key had before this change; null when it did not exist, or that is compacted.
   const Version* before(const Change& change) const;

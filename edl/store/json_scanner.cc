@@ -1,6 +1,8 @@
 #include "edl/store/json_scanner.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "edl/base/text.h"
 
@@ -68,8 +70,7 @@ JsonScanner::Step JsonScanner::begin_value(char c) {
   if (c == ']' && state_ == State::kBeginValueOrEnd) return close();
   const auto open = [&](Open what, State next) {
     if (open_.size() == depth_max_) {
-      error_ = "exceeded max depth";
-      return Step::kWrong;
+      return wrong(c, "exceeded max depth");
     }
     open_.push_back(what);
     state_ = next;
@@ -215,41 +216,54 @@ bool JsonScanner::complete() const {
   }
 }
 
-Result<std::vector<std::string>> JsonSplitter::feed(std::string_view bytes) {
-  std::vector<std::string> out;
+std::size_t JsonScanner::plain(std::string_view bytes) const {
+  if (state_ != State::kInString) return 0;
+  std::size_t count = 0;
+  while (count < bytes.size() && bytes[count] != '"' && bytes[count] != '\\' &&
+         static_cast<std::uint8_t>(bytes[count]) >= 0x20) {
+    ++count;
+  }
+  return count;
+}
+
+Result<void> JsonSplitter::feed(std::string_view bytes, std::vector<std::string>& out) {
   const auto take = [&] {
     out.push_back(std::exchange(value_, {}));
     scanner_ = JsonScanner();
   };
-  for (const char c : bytes) {
-    JsonScanner::Step step = scanner_.step(c);
+  while (!bytes.empty()) {
+    const std::size_t plain = std::max<std::size_t>(scanner_.plain(bytes), 1);
+    JsonScanner::Step step = scanner_.step(bytes.front());
     if (step == JsonScanner::Step::kEnded) {
       take();
-      step = scanner_.step(c);
+      step = scanner_.step(bytes.front());
     }
     if (step == JsonScanner::Step::kWrong) return Error{Code::kInvalid, scanner_.error()};
-    if (!scanner_.begun()) continue;  // space between values
-    if (value_.size() == bytes_max_) {
-      return Error{Code::kExhausted, text("a JSON value is larger than ", bytes_max_, " bytes")};
+    if (scanner_.begun()) {  // else it is space between values
+      value_ += bytes.substr(0, plain);
+      if (value_.size() > bytes_max_) {
+        return Error{Code::kExhausted, text("a JSON value is larger than ", bytes_max_, " bytes")};
+      }
+      if (step == JsonScanner::Step::kLast) take();
     }
-    value_ += c;
-    if (step == JsonScanner::Step::kLast) take();
+    bytes.remove_prefix(plain);
   }
-  return out;
+  return {};
 }
 
-Result<std::vector<std::string>> JsonSplitter::finish() {
-  std::vector<std::string> out;
-  if (!scanner_.begun()) return out;
+Result<void> JsonSplitter::finish(std::vector<std::string>& out) {
+  if (!scanner_.begun()) return {};
   if (!scanner_.complete()) return Error{Code::kInvalid, "unexpected EOF"};
   out.push_back(std::exchange(value_, {}));
   scanner_ = JsonScanner();
-  return out;
+  return {};
 }
 
 Result<std::string_view> first_json_value(std::string_view input) {
   JsonScanner scanner;
   for (std::size_t i = 0; i < input.size(); ++i) {
+    i += scanner.plain(input.substr(i));
+    if (i == input.size()) break;
     switch (scanner.step(input[i])) {
       case JsonScanner::Step::kMore:
         break;
@@ -266,12 +280,13 @@ Result<std::string_view> first_json_value(std::string_view input) {
   return input;
 }
 
-std::string json_problem(std::string_view input) {
+Result<void> check_json(std::string_view input) {
   JsonScanner scanner;
   for (const char c : input) {
-    if (scanner.step(c) == JsonScanner::Step::kWrong) return scanner.error();
+    if (scanner.step(c) == JsonScanner::Step::kWrong) return Error{Code::kInvalid, scanner.error()};
   }
-  return "unexpected end of JSON input";
+  if (scanner.complete()) return {};
+  return Error{Code::kInvalid, "unexpected end of JSON input"};
 }
 
 }  // namespace edl::store

@@ -19,9 +19,11 @@ class JsonScanner {
     kWrong,
   };
 
-  explicit JsonScanner(std::size_t depth_max = 300) : depth_max_(depth_max) {}
+  explicit JsonScanner(std::size_t depth_max = 10'000) : depth_max_(depth_max) {}
 
   Step step(char c);
+  // How many of these bytes lie inside a string and change nothing.
+  std::size_t plain(std::string_view bytes) const;
   // Whether the value is complete if nothing follows (a number is, an object is only then).
   bool complete() const;
   bool begun() const { return state_ != State::kBeginValue || !open_.empty(); }
@@ -74,10 +76,10 @@ class JsonSplitter {
  public:
   explicit JsonSplitter(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Adds bytes; answers the values that are complete now.
-  Result<std::vector<std::string>> feed(std::string_view bytes);
-  // Nothing follows: the rest, when it is a value; nothing when there is none.
-  Result<std::vector<std::string>> finish();
+  // Adds bytes, and to `out` the values that are complete now.
+  Result<void> feed(std::string_view bytes, std::vector<std::string>& out);
+  // Nothing follows: the rest, when it is a value.
+  Result<void> finish(std::vector<std::string>& out);
 
  private:
   const std::size_t bytes_max_;
@@ -87,7 +89,7 @@ class JsonSplitter {
 
 // The first value in `text`; what follows it is ignored. Nothing but space is "null".
 Result<std::string_view> first_json_value(std::string_view text);
-// Why `text`, which is not one JSON value and nothing else, is not one.
-std::string json_problem(std::string_view text);
+// Whether `text` is one JSON value and nothing else but space.
+Result<void> check_json(std::string_view text);
 
 }  // namespace edl::store

@@ -29,8 +29,14 @@ bool less(const History::Hit& a, const History::Hit& b, SortTarget target) {
   }
 }
 
+bool filters(const RangeRequest& request) {
+  return request.min_mod_revision != 0 || request.max_mod_revision != 0 ||
+         request.min_create_revision != 0 || request.max_create_revision != 0;
+}
+
 void sort(std::vector<History::Hit>& hits, const RangeRequest& request) {
   const bool plain = request.sort_target == SortTarget::kKey;
+  if (request.sort_order > SortOrder::kDescend) return;  // a number without a name
   if (request.sort_order == SortOrder::kDescend) {
     std::stable_sort(hits.begin(), hits.end(),
                      [&](const auto& a, const auto& b) { return less(b, a, request.sort_target); });
@@ -49,9 +55,14 @@ RangeResponse read_range(const History& history, const RangeRequest& request) {
   response.count = static_cast<std::int64_t>(hits.size());
   if (request.count_only) return response;
   std::erase_if(hits, [&](const History::Hit& hit) { return !passes(*hit.version, request); });
+  // Without an order etcd takes the first ones by key, and sorts only those by the target.
+  const bool limited = request.limit > 0;
+  const auto limit = static_cast<std::size_t>(std::max<std::int64_t>(request.limit, 0));
+  const bool early = limited && request.sort_order == SortOrder::kNone && !filters(request);
+  if (early && hits.size() > limit + 1) hits.resize(limit + 1);
   sort(hits, request);
-  if (request.limit > 0 && hits.size() > static_cast<std::size_t>(request.limit)) {
-    hits.resize(static_cast<std::size_t>(request.limit));
+  if (limited && hits.size() > limit) {
+    hits.resize(limit);
     response.more = true;
   }
   response.kvs.reserve(hits.size());

@@ -12,6 +12,8 @@ inline Refusal lease_provided() { return {3, "etcdserver: lease is provided"}; }
 inline Refusal too_many_ops() { return {3, "etcdserver: too many operations in txn request"}; }
 inline Refusal duplicate_key() { return {3, "etcdserver: duplicate key given in txn request"}; }
 inline Refusal request_too_large() { return {3, "etcdserver: request is too large"}; }
+// etcd 3.4 has no word for it: it crashes. This is what etcd 3.5 says.
+inline Refusal unknown_sort_target() { return {3, "etcdserver: invalid sort option"}; }
 inline Refusal compacted() {
   return {11, "etcdserver: mvcc: required revision has been compacted"};
 }

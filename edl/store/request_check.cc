@@ -20,12 +20,25 @@ class Measure {
     if (value != 0) bytes_ += 1 + varint_bytes(static_cast<std::uint64_t>(value));
   }
   void flag(const char*, bool value) { bytes_ += value ? 2 : 0; }
+  void text(const char* name, const std::string& value) { bytes(name, value); }
   void bytes(const char*, const std::string& value) {
     if (!value.empty()) block(static_cast<std::int64_t>(value.size()));
   }
   template <class Enum>
   void choice(const char*, Enum value, const ChoiceNames&) {
     bytes_ += value == Enum{} ? 0 : 2;
+  }
+  template <class M>
+  void message(const char*, const std::optional<M>& value) {
+    if (value) block(message_bytes(*value));
+  }
+  template <class M>
+  void always(const char*, const M& value) {
+    block(message_bytes(value));
+  }
+  template <class Enum>
+  void choice_list(const char*, const std::vector<Enum>& values, const ChoiceNames&) {
+    if (!values.empty()) block(static_cast<std::int64_t>(values.size()));
   }
   template <class M>
   void list(const char*, const std::vector<M>& values) {
@@ -53,6 +66,9 @@ class Measure {
 
 std::optional<Refusal> check(const RangeRequest& request) {
   if (request.key.empty()) return empty_key();
+  if (static_cast<std::size_t>(request.sort_target) >= kSortTargets.size()) {
+    return unknown_sort_target();
+  }
   return std::nullopt;
 }
 
@@ -158,15 +174,6 @@ std::optional<Refusal> check_all(const TxnRequest& request, const CoreLimits& li
   return std::nullopt;
 }
 
-// Above `message_bytes_max` etcd does not even look at it; above the other it does not replicate.
-std::optional<Refusal> check_size(std::int64_t bytes, const CoreLimits& limits) {
-  if (bytes > limits.message_bytes_max) {
-    return Refusal{8, text("grpc: received message larger than max (", bytes, " vs. ",
-                           limits.message_bytes_max, ")")};
-  }
-  return std::nullopt;
-}
-
 constexpr std::int64_t kEnvelopeBytes = 18;  // that etcd puts around a request: a header with an id
 
 std::optional<Refusal> check_replicated(std::int64_t bytes, const CoreLimits& limits) {
@@ -191,7 +198,7 @@ struct Checker {
   template <class M, class Check>
   std::optional<Refusal> sized(const M& request, Check content) const {
     const std::int64_t bytes = message_bytes(request);
-    if (auto refusal = check_size(bytes, limits)) return refusal;
+    if (auto refusal = check_message_size(bytes, limits)) return refusal;
     if (auto refusal = content()) return refusal;
     if constexpr (std::is_same_v<M, RangeRequest>) return std::nullopt;
     return check_replicated(bytes, limits);
@@ -206,7 +213,17 @@ std::int64_t message_bytes(const M& message) {
   fields(measure, message);
   return measure.total();
 }
-template std::int64_t message_bytes(const PutRequest&);
+template std::int64_t message_bytes(const Event&);
+template std::int64_t message_bytes(const WatchRequest&);
+template std::int64_t message_bytes(const WatchResponse&);
+
+std::optional<Refusal> check_message_size(std::int64_t bytes, const CoreLimits& limits) {
+  if (bytes > limits.message_bytes_max) {
+    return Refusal{8, text("grpc: received message larger than max (", bytes, " vs. ",
+                           limits.message_bytes_max, ")")};
+  }
+  return std::nullopt;
+}
 
 std::optional<Refusal> check_request(const UnaryRequest& request, const CoreLimits& limits) {
   return std::visit(Checker{limits}, request);

@@ -2,6 +2,7 @@
 
 #include "edl/store/codec.h"
 #include "edl/store/gateway.h"
+#include "edl/store/json_scanner.h"
 #include "edl/store/refusals.h"
 
 namespace edl::store {
@@ -96,7 +97,7 @@ void StoreServer::on_exchange(std::unique_ptr<http::Exchange> exchange) {
     constexpr int kUnauthenticated = 16;
     return exchange->answer(refusal_response({kUnauthenticated, "etcdserver: invalid auth token"}));
   }
-  if (what == Route::kStatus) return exchange->answer(status());
+  if (what == Route::kStatus) return on_status(*exchange);
   if (what == Route::kUnary) return on_unary(std::move(exchange));
   streams_.add(system_, std::move(exchange), what);
 }
@@ -109,6 +110,16 @@ void StoreServer::on_unary(std::unique_ptr<http::Exchange> exchange) {
   }
   waiting_.push_back({std::move(exchange), std::move(request).value()});
   want_turn();
+}
+
+void StoreServer::on_status(http::Exchange& exchange) {
+  constexpr int kInvalidArgument = 3;
+  const auto json = first_json_value(exchange.request().body);
+  const auto request =
+      json.ok() ? read_message<StatusRequest>(RawJson(*json)) : Result<StatusRequest>(json.error());
+  exchange.answer(request.ok()
+                      ? status()
+                      : refusal_response({kInvalidArgument, request.error().message}));
 }
 
 http::Response StoreServer::status() const {

@@ -50,6 +50,7 @@ class StoreServer final : public os::Program {
   void on_exchange(std::unique_ptr<http::Exchange> exchange);
   void on_unary(std::unique_ptr<http::Exchange> exchange);
   void on_stream(std::unique_ptr<http::Exchange> exchange, Route route);
+  void on_status(http::Exchange& exchange);
   http::Response status() const;
 
   void want_turn();

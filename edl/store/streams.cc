@@ -1,6 +1,7 @@
 #include "edl/store/streams.h"
 
 #include "edl/store/codec.h"
+#include "edl/store/request_check.h"
 
 namespace edl::store {
 namespace {
@@ -25,34 +26,29 @@ void CallStream::start(std::function<void()> changed, std::function<void()> gone
 void CallStream::on_piece(std::string_view piece) {
   if (over_ || body_ended_) return;
   body_ended_ = piece.empty();
-  const auto values = body_ended_ ? splitter_.finish() : splitter_.feed(piece);
-  if (values.ok()) {
-    take(*values);
-  } else {
-    refuse(values.error());
+  std::vector<std::string> values;
+  const auto split = body_ended_ ? splitter_.finish(values) : splitter_.feed(piece, values);
+  for (const std::string& value : values) {
+    const auto taken = take(RawJson(value));
+    if (!taken.ok()) return refuse(taken.error());
   }
+  if (!split.ok()) return refuse(split.error());
   changed_();
 }
 
-void CallStream::take(const std::vector<std::string>& values) {
-  for (const std::string& value : values) {
-    const auto json = parse_json(value, {.bytes_max = kMessageBytesMax, .depth_max = 300});
-    if (!json.ok()) return refuse(json.error());
-    take(*json);
-    if (over_ || body_ended_) return;
-  }
-}
-
-void CallStream::take(const Json& json) {
+Result<void> CallStream::take(const RawJson& json) {
   if (route_ == Route::kKeepAlive) {
-    const auto request = read_message<LeaseKeepAliveRequest>(json);
-    if (!request.ok()) return refuse(request.error());
-    renewals_.push_back(*request);
-  } else {
-    auto request = read_message<WatchRequest>(json);
-    if (!request.ok()) return refuse(request.error());
-    requests_.push_back(std::move(request).value());
+    EDL_TRY(renewals_.emplace_back(), read_message<LeaseKeepAliveRequest>(json));
+    return {};
   }
+  EDL_TRY(WatchRequest request, read_message<WatchRequest>(json));
+  if (auto refusal = check_message_size(message_bytes(request), {})) {
+    over_ = true;
+    exchange_->answer(stream_refusal_response(*refusal));
+    return {};
+  }
+  requests_.push_back(std::move(request));
+  return {};
 }
 
 // Only the first message can still be refused; after it etcd ignores what it cannot read.
@@ -63,6 +59,7 @@ void CallStream::refuse(const Error& error) {
     exchange_->answer(refusal_response({kUnknown, error.message}));
   }
   body_ended_ = true;
+  changed_();
 }
 
 void CallStream::renew(StoreCore& core, Time now) {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "edl/base/json.h"
 #include "edl/http/server.h"
 #include "edl/store/core.h"
 #include "edl/store/gateway.h"
 #include "edl/store/json_scanner.h"
+#include "edl/store/raw_json.h"
 #include "edl/store/watches.h"
 
 namespace edl::store {
@@ -37,8 +37,7 @@ class CallStream {
  private:
   void speak_watches(const StoreCore& core);
   void on_piece(std::string_view piece);
-  void take(const std::vector<std::string>& values);
-  void take(const Json& json);
+  Result<void> take(const RawJson& json);
   void refuse(const Error& error);
   void send(std::string lines);
   void send(const std::vector<WatchResponse>& responses);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "edl/store/request_check.h"
+
 namespace edl::store {
 namespace {
 
 constexpr std::string_view kZero("\0", 1);
+constexpr std::int64_t kEventAround = 4;  // tag and length of an event in a response
 
 bool filters(const WatchCreateRequest& request, WatchFilter filter) {
   return std::find(request.filters.begin(), request.filters.end(), filter) != request.filters.end();
@@ -68,7 +71,7 @@ WatchResponse Watches::create(const WatchCreateRequest& request, const StoreCore
   const Revision now = core.history().revision();
   watches_[id] = {.key = std::move(key),
                   .range_end = request.range_end,
-                  .next = request.start_revision == 0 ? now + 1 : request.start_revision,
+                  .next = Place(request.start_revision == 0 ? now + 1 : request.start_revision, 0),
                   .puts = !filters(request, WatchFilter::kNoPut),
                   .deletes = !filters(request, WatchFilter::kNoDelete),
                   .prev_kv = request.prev_kv,
@@ -90,12 +93,12 @@ std::vector<WatchResponse> Watches::poll(const StoreCore& core, std::size_t byte
   for (auto at = watches_.begin(); at != watches_.end();) {
     const auto here = at++;
     Watch& watch = here->second;
-    if (watch.next > core.history().revision()) continue;
+    if (watch.next.revision() > core.history().revision()) continue;
     if (bytes >= bytes_max) {
       all_told = false;
       break;
     }
-    if (watch.next < core.history().compacted()) {
+    if (watch.next.revision() < core.history().compacted()) {
       Header header = core.header();
       header.revision = 0;  // etcd leaves it out here
       out.push_back({.header = header,
@@ -105,10 +108,11 @@ std::vector<WatchResponse> Watches::poll(const StoreCore& core, std::size_t byte
       watches_.erase(here);
       continue;
     }
-    for (WatchResponse& response : read(here->first, watch, core, bytes)) {
-      out.push_back(std::move(response));
-    }
-    all_told = all_told && watch.next > core.history().revision();
+    std::optional<WatchResponse> response;
+    const auto told = [&] { return watch.next.revision() > core.history().revision(); };
+    while (!response && !told()) response = read(here->first, watch, core, bytes);
+    if (response) out.push_back(std::move(*response));
+    all_told = all_told && told();
   }
   if (progress_wanted_ && all_told) {
     progress_wanted_ = false;
@@ -117,44 +121,44 @@ std::vector<WatchResponse> Watches::poll(const StoreCore& core, std::size_t byte
   return out;
 }
 
-std::vector<WatchResponse> Watches::read(WatchId id, Watch& watch, const StoreCore& core,
-                                         std::size_t& bytes) {
+std::optional<WatchResponse> Watches::read(WatchId id, Watch& watch, const StoreCore& core,
+                                           std::size_t& bytes) const {
   const History& history = core.history();
   const KeyRange range(watch.key, watch.range_end);
-  const Revision last = std::min(history.revision(), watch.next + limits_.revisions_max - 1);
-  std::vector<WatchResponse> out;
+  const Revision last = watch.next.revision() + limits_.revisions_max - 1;
   WatchResponse response{.header = core.header(), .watch_id = id};
+  std::int64_t measured = message_bytes(response);
   std::size_t size = 0;
+  Revision seen = watch.next.revision();
   auto change = history.log_from(watch.next);
-  for (Revision seen = watch.next; change != history.log().end(); ++change) {
+  for (; change != history.log().end(); ++change) {
     const Revision revision = change->place.revision();
-    // A response may be long, but ends only between two revisions.
-    if (revision > last || (revision > seen && size >= limits_.response_bytes)) break;
+    // A response ends only between two revisions, unless it says that more of one follows.
+    const bool full = !watch.fragment && size >= limits_.response_bytes;
+    if (revision > last || (revision > seen && full)) break;
     seen = revision;
-    const Version& version = history.at(*change);
-    if (!(version.deleted() ? watch.deletes : watch.puts)) continue;
+    const bool deleted = history.at(*change).deleted();
+    if (!(deleted ? watch.deletes : watch.puts)) continue;
     if (!range.contains(change->entry->first)) continue;
     Event event = make_event(history, *change, watch.prev_kv);
-    const std::size_t more = event_bytes(event);
-    if (watch.fragment && size > 0 && size + more > limits_.fragment_bytes) {
+    if (watch.fragment) measured += message_bytes(event) + kEventAround;
+    if (!response.events.empty() && measured >= limits_.fragment_bytes) {
       response.fragment = true;
-      out.push_back(std::exchange(response, {.header = core.header(), .watch_id = id}));
-      size = 0;
+      break;
     }
-    size += more;
-    bytes += more;
+    size += event_bytes(event);
     response.events.push_back(std::move(event));
   }
-  const bool all = change == history.log().end();
-  watch.next = all ? history.revision() + 1 : change->place.revision();
-  if (!response.events.empty()) out.push_back(std::move(response));
-  return out;
+  bytes += size;
+  watch.next = change == history.log().end() ? Place(history.revision() + 1, 0) : change->place;
+  if (response.events.empty()) return std::nullopt;
+  return response;
 }
 
 std::vector<WatchResponse> Watches::progress(const StoreCore& core) const {
   std::vector<WatchResponse> out;
   for (const auto& [id, watch] : watches_) {
-    if (!watch.progress || watch.next <= core.history().revision()) continue;
+    if (!watch.progress || watch.next.revision() <= core.history().revision()) continue;
     out.push_back({.header = core.header(), .watch_id = id});
   }
   return out;

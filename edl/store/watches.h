@@ -14,7 +14,7 @@ namespace edl::store {
 
 struct WatchLimits {
   std::size_t watches_max = 10'000;
-  std::size_t fragment_bytes = 3 << 19;  // beyond it a response is cut, for those who asked
+  std::int64_t fragment_bytes = 2 << 20;  // as etcd counts; cut before, for those who asked
   std::size_t response_bytes = 1 << 20;  // beyond it no further revision is added
   Revision revisions_max = 1000;         // told in one response
 };
@@ -35,7 +35,7 @@ class Watches {
   struct Watch {
     std::string key;
     std::string range_end;
-    Revision next;  // the first revision that it was not told
+    Place next;  // of the first change that it was not told
     bool puts;
     bool deletes;
     bool prev_kv;
@@ -45,9 +45,10 @@ class Watches {
 
   WatchResponse create(const WatchCreateRequest& request, const StoreCore& core);
   std::optional<WatchResponse> cancel(const WatchCancelRequest& request, const StoreCore& core);
-  // Reads on in the history; `bytes` counts what it answers.
-  std::vector<WatchResponse> read(WatchId id, Watch& watch, const StoreCore& core,
-                                  std::size_t& bytes);
+  // Reads on in the history; adds to `bytes` what it answers. Nothing when all is told, or when
+  // nothing of it concerns the watch.
+  std::optional<WatchResponse> read(WatchId id, Watch& watch, const StoreCore& core,
+                                    std::size_t& bytes) const;
 
   const WatchLimits limits_;
   std::map<WatchId, Watch> watches_;
