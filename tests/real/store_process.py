@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from store_model import (Compare, Delete, Event, Grant, GrantAnswer, KeepAlive, KeepAliveAnswer,
+from store_model import (Delete, Event, Grant, GrantAnswer, KeepAlive, KeepAliveAnswer,
                          KeyValue, Put, Range, Revoke, RevokeAnswer, Txn, TxnAnswer)
 
 PATIENCE = 60.0  # seconds for what takes milliseconds on a machine at rest
@@ -289,7 +289,7 @@ def watch_lines(client, key, end, first, prev=False):
             line = response.readline()
             if not line.endswith(b"\n"):
                 raise Unanswered(f"the watch ended in {line[:100]!r}")
-            message = json.loads(line)
+            message = json.loads(line) if line.strip() else {"result": {}}
         except (OSError, http.client.HTTPException, ValueError) as error:
             client.close()
             raise Unanswered(repr(error)) from error
