@@ -8,75 +8,9 @@ import sys
 import unittest
 
 import store_history
-from store_model import (Compare, Delete, Event, Grant, GrantAnswer, Incarnation, KeepAlive,
-                         KeepAliveAnswer, KeyValue, Operation, Put, Range, Revoke, RevokeAnswer,
-                         Run, Txn, TxnAnswer, Versions, Watch, execute)
-
-
-class Story:
-    """A store that does everything right, one operation a second. Tests then tell lies."""
-
-    def __init__(self):
-        self.run = Run([], [], [], [Incarnation(0, 0.1)])
-        self.now = 1.0
-
-    def revision(self):
-        return self.run.events[-1].revision if self.run.events else 1
-
-    def note(self, request, answer=None, refused="", end=None):
-        end = self.now + 0.5 if end is None else end
-        operation = Operation("c", request, self.now, end, answer, refused)
-        self.run.operations.append(operation)
-        self.now += 1
-        return operation
-
-    def txn(self, *acts, compares=(), failure=(), known=True):
-        request = Txn(compares, acts, failure)
-        revision = self.revision()
-        succeeded, responses, events = execute(
-            request, Versions(self.run.events), revision, revision + 1)
-        self.run.events += events
-        answer = TxnAnswer(self.revision(), succeeded, responses)
-        return self.note(request, answer) if known else self.note(request, end=math.inf)
-
-    def lost(self, *acts):
-        """Of unknown outcome, and not done."""
-        return self.note(Txn((), acts), end=math.inf)
-
-    def grant(self, lease, ttl):
-        return self.note(Grant(ttl), GrantAnswer(lease, ttl))
-
-    def keep_alive(self, lease, ttl):
-        return self.note(KeepAlive(lease), KeepAliveAnswer(ttl))
-
-    def end_lease(self, lease):
-        revision = self.revision()
-        keys = Versions(self.run.events).under_lease(lease, revision)
-        self.run.events += [Event(revision + 1, key, None) for key in keys]
-
-    def restart(self):
-        self.run.incarnations[-1].dead = self.now
-        self.run.incarnations.append(Incarnation(self.now + 1, self.now + 1.5))
-        self.now += 2
-
-    def watch(self, key="/", end="0", first=1, complete=True):
-        versions = Versions(self.run.events)
-        seen = [(self.now, event, versions.at(event.key, event.revision - 1))
-                for event in self.run.events
-                if event.revision >= first and store_history.in_range(event.key, key, end)]
-        self.run.watches.append(Watch("w", key, end, first, complete, True, seen))
-        self.now += 1
-        return self.run.watches[-1]
-
-
-def moved(event, revision):
-    kv = event.kv and event.kv._replace(mod=revision)
-    return event._replace(revision=revision, kv=kv)
-
-
-def put(event_revision, key, value, lease=0):
-    return Event(event_revision, key,
-                 KeyValue(key, value, event_revision, event_revision, 1, lease))
+from store_model import (Compare, Delete, Event, KeyValue, Put, Range, Revoke, RevokeAnswer, Txn,
+                         TxnAnswer, Versions, execute)
+from store_story import Story, moved, put
 
 
 class HistoryTest(unittest.TestCase):
@@ -222,7 +156,8 @@ class HistoryTest(unittest.TestCase):
 
     def test_wrong_answers_are_rejected(self):
         self.ordinary()
-        lies = {1: TxnAnswer(3, True, (None, (((KeyValue("/a", "2", 2, 3, 2)),), 1, False), (0, ()))),
+        second = (((KeyValue("/a", "2", 2, 3, 2)),), 1, False)
+        lies = {1: TxnAnswer(3, True, (None, second, (0, ()))),
                 2: TxnAnswer(3, False, (((), 0, False),)),
                 4: TxnAnswer(4, True, (((), 0, False), ((), 0, False))),
                 6: TxnAnswer(4, True, ((0, ()),))}

@@ -18,13 +18,14 @@ import time
 import store_history
 from store_leases import Lease
 from store_load import (ALL, THE_END, LateWatcher, LeaseWorker, RegisterWorker, Watcher, settle)
-from store_model import (Delete, Grant, GrantAnswer, Incarnation, KeepAlive, KeepAliveAnswer,
-                         Operation, Put, Range, RevokeAnswer, Run, Txn, TxnAnswer, Watch)
+from store_model import (Delete, GrantAnswer, Incarnation, KeepAliveAnswer, Operation, Put,
+                         Range, RevokeAnswer, Run, Txn, TxnAnswer, Watch)
 from store_process import PATIENCE, Client, Server, event_of, present, watch_lines
 
 REGISTER_WORKERS = 5
 LEASE_WORKERS = 6
 SHOWN_MAX = 10
+SHOWN_CHARACTERS_MAX = 2000
 
 
 class Scene:
@@ -227,8 +228,8 @@ def arguments():
 def check(scene, run):
     """0, or 1 with the problems printed."""
     found = store_history.problems(run)
-    for line in found[:SHOWN_MAX]:
-        print(line)
+    for line in sorted(found, key=lambda line: line[0])[:SHOWN_MAX]:
+        print(line[:SHOWN_CHARACTERS_MAX])
     if found:
         print(f"{len(found)} problems")
         return 1
