@@ -52,6 +52,7 @@ class Server:
         self.folder = folder
         self.data = os.path.join(folder, "data")
         self.log = os.path.join(folder, "server.log")
+        self.out = os.path.join(folder, "server.out")
         self.port, self.peer_port = free_ports(2)
         self.process = None
 
@@ -68,8 +69,8 @@ class Server:
                 "--election-timeout=500"]
 
     def start(self, prefix=()):
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([*prefix, *self.command()], stdout=log, stderr=log,
+        with open(self.log, "wb") as log, open(self.out, "wb") as out:
+            self.process = subprocess.Popen([*prefix, *self.command()], stdout=out, stderr=log,
                                             stdin=subprocess.DEVNULL)
 
     def wait_ready(self):
@@ -81,11 +82,20 @@ class Server:
                 raise AssertionError(f"the server ended by itself: {self.last_words()}")
             try:
                 client.call("kv/range", {"key": encode("ready?")})
+                answered = time.monotonic()
                 client.close()
-                return time.monotonic()
+                self.check_first_line()
+                return answered
             except (Unreachable, Unanswered, Refused):
                 time.sleep(0.005)
         raise AssertionError(f"no answer within {PATIENCE} s: {self.last_words()}")
+
+    def check_first_line(self):
+        """Ours says where it listens, before anybody can have an answer."""
+        with open(self.out) as out:
+            line = out.readline()
+        if self.program and line != f"listening on http://127.0.0.1:{self.port}\n":
+            raise AssertionError(f"the first line is {line!r}: {self.last_words()}")
 
     def last_words(self):
         with open(self.log, errors="replace") as log:
