@@ -30,6 +30,7 @@ def problems(run):
         return found
     history = History(run)
     found = list(answer_problems(history)) + list(watch_problems(history))
+    found = found or list(order_problems(history))  # of what was answered
     if found:
         return found
     found = list(history.claim_rest())
