@@ -295,8 +295,7 @@ class ErrorsTest(unittest.TestCase):
         return path
 
     def test_an_open_address_needs_a_token(self):
-        for listen in ("0.0.0.0:0", "[::]:0"):
-            self.assertIn("token", self.refused(listen=listen))
+        self.assertIn("token", self.refused(listen="0.0.0.0:0"))
 
     def test_a_useless_token_file_is_refused(self):
         missing = os.path.join(self.folder, "none")
@@ -342,24 +341,19 @@ class ErrorsTest(unittest.TestCase):
             self.assertTrue(done.stderr.strip(), f"{options}: it says nothing")
 
     def test_a_polite_end_is_quick_and_loses_nothing(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            server = self.serve()
-            kept = server.connect()
-            kept.connect()  # an idle connection and an open watch do not delay it
-            watch = server.connect()
-            watch.request("POST", "/v3/watch", json.dumps(
-                {"create_request": {"key": encode("/a")}}))
-            response = watch.getresponse()
-            self.assertIn(b"created", response.readline())
-            self.assertEqual(server.put("/a", str(number))[0], 200)
-            code, seconds = server.end(number)
-            self.assertEqual(code, 0, server.said())
-            self.assertLess(seconds, 10)
-            for connection in (kept, watch):
-                connection.close()
-            again = self.serve()
-            self.assertEqual(again.content(), {"/a": str(number)})
-            again.stop()
+        server = self.serve()
+        kept = server.connect()
+        kept.connect()  # an idle connection and an open watch do not delay it
+        watch = server.connect()
+        watch.request("POST", "/v3/watch", json.dumps({"create_request": {"key": encode("/a")}}))
+        self.assertIn(b"created", watch.getresponse().readline())
+        self.assertEqual(server.put("/a", "1")[0], 200)
+        code, seconds = server.end()
+        self.assertEqual(code, 0, server.said())
+        self.assertLess(seconds, 10)
+        for connection in (kept, watch):
+            connection.close()
+        self.assertEqual(self.serve().content(), {"/a": "1"})
 
     def test_a_unix_socket_works_and_survives_a_crash(self):
         path = os.path.join(self.folder, "socket")

@@ -103,7 +103,9 @@ class Scene:
         for worker in self.workers:
             worker.leaving.set()
         for worker in self.workers:
-            worker.join(PATIENCE)
+            worker.join(2 * PATIENCE)
+            if worker.is_alive():
+                raise AssertionError(f"{worker.name} still waits for an answer")
         client = Client(self.server.port)
         journal = []
         end = time.monotonic() + PATIENCE
@@ -176,6 +178,7 @@ def counts(scene, run, history):
     needed["watch reconnects"] = sum(watch.connects for watch in run.watches) - len(scene.watchers)
     told = {"operations": len(run.operations), "kills": len(scene.kills),
             "events": len(run.events), "revisions": len(history.groups),
+            "unknown outcomes": sum(operation.is_unknown() for operation in run.operations),
             "unknown writes that happened": happened,
             "events watched": sum(len(watch.seen) for watch in run.watches)}
     return needed, told
@@ -242,10 +245,14 @@ def check(scene, run):
     for name, count in {**told, **needed}.items():
         print(f"{count:8} {name}")
     print(f"{slowest * 1000:8.0f} ms, the slowest restart to the first answer")
+    troubles = [trouble for worker in scene.workers for trouble in worker.troubles]
+    for trouble in troubles[:SHOWN_MAX]:
+        print(f"neither yes nor no: {trouble[:SHOWN_CHARACTERS_MAX]}")
     never = [name for name, count in needed.items() if not count]
     if never:
         print(f"never exercised: {', '.join(never)}")
-    return 1 if never else 0
+    # etcd may say so while it has no leader. Ours has no such time.
+    return 1 if never or troubles and scene.server.program else 0
 
 
 def main():

@@ -10,7 +10,8 @@ import time
 from store_leases import NO_LEASE
 from store_model import (Compare, Delete, Grant, KeepAlive, Operation, Put, Range, Revoke, Txn,
                          TxnAnswer, Watch)
-from store_process import (Client, Refused, Unanswered, Unreachable, event_of, watch_lines)
+from store_process import (Client, Refused, Troubled, Unanswered, Unreachable, event_of,
+                           watch_lines)
 
 REGISTERS = 12
 THINK_SECONDS = 0.006
@@ -30,6 +31,7 @@ class Worker(threading.Thread):
         self.count = 0
         self.revision = 1  # the last one seen
         self.failure = None
+        self.troubles = []  # answers that say neither yes nor no
 
     def run(self):
         try:
@@ -55,6 +57,8 @@ class Worker(threading.Thread):
             operation.refused = str(refusal)
             if NO_LEASE not in operation.refused:
                 raise AssertionError(f"{request}: {refusal}") from refusal
+        except Troubled as trouble:
+            self.troubles.append(f"{trouble} to {request}")
         except Unanswered:
             pass
         except Unreachable:

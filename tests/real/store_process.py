@@ -24,6 +24,10 @@ class Unanswered(Exception):
     """The request was sent, perhaps in part, and nobody knows what became of it."""
 
 
+class Troubled(Unanswered):
+    """The server itself answered that it does not know, or something that nobody understands."""
+
+
 class Unreachable(Exception):
     """Nothing was sent: there was no connection."""
 
@@ -179,7 +183,7 @@ class Client:
         code = error.get("grpc_code") if isinstance(error, dict) else answer.get("code")
         if code in CERTAIN:
             raise Refused(code, answer.get("message") or error)
-        raise Unanswered(f"{response.status} {answer}")
+        raise Troubled(f"{response.status} {answer}")
 
     def perform(self, request):
         """A request of the model, answered as the model has it."""
