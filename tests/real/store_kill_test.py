@@ -37,6 +37,7 @@ class Scene:
         self.incarnations = []
         self.kills = []  # when
         self.early_kills = 0  # before the first answer
+        self.kills_in_flight = 0  # while a write was
         port = self.server.port
         self.workers = [RegisterWorker(f"r{i}", port, seed) for i in range(REGISTER_WORKERS)]
         self.workers += [LeaseWorker(f"l{i}", port, seed) for i in range(LEASE_WORKERS)]
@@ -134,6 +135,10 @@ class Scene:
     def record(self, journal, events):
         operations = journal + [operation for worker in self.workers
                                 for operation in worker.journal]
+        broken = [(operation.start, operation.end) for operation in operations
+                  if operation.is_unknown() and is_write(operation)]
+        self.kills_in_flight = sum(any(start < kill < end for start, end in broken)
+                                   for kill in self.kills)
         settle(operations, self.incarnations)
         watches = [watch for watcher in self.watchers for watch in watcher.watches]
         return Run(operations, events, watches, self.incarnations)
@@ -171,9 +176,7 @@ def counts(scene, run, history):
                if operation.is_unknown() and is_write(operation)]
     needed["writes of unknown outcome"] = len(unknown)
     happened = sum(isinstance(maker, Operation) and maker.is_unknown() for maker in makers)
-    in_flight = sum(any(operation.start < kill < operation.end for operation in unknown)
-                    for kill in scene.kills)
-    needed["kills while a write was in flight"] = in_flight
+    needed["kills while a write was in flight"] = scene.kills_in_flight
     needed["kills before the first answer"] = scene.early_kills
     needed["watch reconnects"] = sum(watch.connects for watch in run.watches) - len(scene.watchers)
     told = {"operations": len(run.operations), "kills": len(scene.kills),
