@@ -26,6 +26,7 @@ from embedded import Embedded  # noqa: E402
 from etcd import Etcd, skip_without_etcd  # noqa: E402
 
 DIFFERENCES_MAX = 5
+ASKED_MAX = 300
 
 
 def parse(arguments):
@@ -79,9 +80,9 @@ def compare_plays(expected, found, names):
     for number, (want, have) in enumerate(zip(expected.log, found.log), 1):
         if want == have:
             continue
-        lines.append(f"  answer {number}: {want[0][:400]}")
+        lines.append(f"  answer {number}: {want[0][:ASKED_MAX]}")
         if want[0] != have[0]:
-            lines.append(f"    {names[1]} was asked: {have[0][:400]}")
+            lines.append(f"    {names[1]} was asked: {have[0][:ASKED_MAX]}")
         for name, text in zip(names, difference(want[1], have[1])):
             lines.append(f"    {name}: {text}")
         if len(lines) > DIFFERENCES_MAX * 3:
@@ -173,7 +174,11 @@ def main(arguments):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("store_conformance: told to end"))
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="store-") as folder:
-        it = run(options, folder)
+        try:
+            it = run(options, folder)
+        except RuntimeError as error:
+            print(f"store_conformance: {error}", file=sys.stderr)
+            return 1
         report(it, options, time.monotonic() - start)
     return 1 if it.failed or not it.passed else 0
 
