@@ -1,6 +1,5 @@
 """What the scenarios are played on: the embedded store, one etcd, or three with faults."""
 import json
-import time
 
 from conformance.answers import Answer
 from conformance.http_stream import Closed, Stream, request_bytes
@@ -40,8 +39,7 @@ class Target:
     def ports(self):
         """The one that is asked, then those that could be asked instead."""
         servers = self.group.servers
-        order = [servers[(self.asked + i) % len(servers)] for i in range(len(servers))]
-        return [server.port for server in order if server.running()]
+        return [servers[(self.asked + i) % len(servers)].port for i in range(len(servers))]
 
     def send(self, method, path, body, headers=()):
         """Asks another member only when that is safe: the request was never sent, or it reads."""
@@ -67,7 +65,12 @@ class Target:
         raise Closed(f"{self.name}: nobody to ask")
 
     def stream(self, request):
-        return Stream(self.ports()[0], request)
+        for port in self.ports():
+            try:
+                return Stream(port, request)
+            except ConnectionRefusedError:
+                self.retries += 1
+        raise Closed(f"{self.name}: nobody to ask")
 
     def call(self, path, body):
         """For the suite itself: must succeed."""
@@ -106,34 +109,41 @@ class Target:
 
 
 class FaultyCluster(Target):
-    """Three members. In every other scenario one that is not asked dies after a few requests and
-    comes back at the end; by turns the leader and a follower."""
+    """Three members. In every other scenario one of them dies after a few requests and comes back
+    at the end; by turns a leader, a follower, and the one that is asked. Then others are asked."""
 
     def __init__(self, name, group):
         super().__init__(name, group)
         self.turn = 0
         self.victim = None
         self.dead = None
+        self.streams = 0  # of this scenario
         self.killed = {"leader": 0, "follower": 0}
 
     def begin(self, scenario):
         self.turn += 1
-        self.victim = None
+        self.victim, self.streams = None, 0
         if scenario.calm:
             return
         leader = self.group.leader()
-        count = len(self.group.servers)
-        if self.turn % 4 == 0:
-            self.victim, self.asked = leader, (leader + 1) % count
-        elif self.turn % 2 == 0:
-            self.victim, self.asked = (leader + 1) % count, (leader + 2) % count
+        others = [i for i in range(len(self.group.servers)) if i != leader]
+        kind = self.turn % 6
+        if kind == 0:
+            self.victim, self.asked = leader, others[0]
+        elif kind == 2:
+            self.victim, self.asked = others
+        elif kind == 4:
+            self.asked = leader if self.turn % 4 else others[0]
+            self.victim = self.asked
         else:
-            self.asked = self.turn % count
+            self.asked = self.turn % len(self.group.servers)
         self.wait_until_writing()
 
     def step(self, number):
         if number != KILL_AT_STEP or self.victim is None:
             return
+        if self.victim == self.asked and self.streams:
+            return  # a stream does not outlive its member
         role = "leader" if self.victim == self.group.leader() else "follower"
         self.dead, self.victim = self.victim, None
         self.group.servers[self.dead].kill()
@@ -141,11 +151,14 @@ class FaultyCluster(Target):
         self.group.leader()
         self.wait_until_writing()
 
+    def stream(self, request):
+        self.streams += 1
+        return super().stream(request)
+
     def end(self):
         self.victim = None
         if self.dead is not None:
             self.group.restart(self.dead)
             self.dead = None
-            time.sleep(0.1)
             self.group.leader()
         self.wait_until_writing()
