@@ -82,16 +82,20 @@ void ClientExchange::secure(std::unique_ptr<os::Stream> stream) {
   if (!plan_.url.tls) {
     return use(std::make_unique<ClientConnection>(system, std::move(stream), options.limits));
   }
-  connecting_ =
-      connect_tls(system, *options.tls, std::move(stream), plan_.url.address.host,
-                  deadline_ - system.now(), [this](auto secured) {
-                    if (!secured.ok()) return fail(secured.error());
-                    use(std::make_unique<ClientConnection>(
-                        shared_->system, std::move(secured).value(), shared_->options.limits));
-                  });
+  const auto secured = [this](Result<std::unique_ptr<os::Stream>> made) {
+    if (made.ok()) {
+      return use(std::make_unique<ClientConnection>(shared_->system, std::move(made).value(),
+                                                    shared_->options.limits));
+    }
+    const Error& error = made.error();  // whatever it is, the request was not sent
+    fail({error.code == Code::kTimeout ? Code::kUnavailable : error.code, error.message});
+  };
+  connecting_ = connect_tls(system, *options.tls, std::move(stream), plan_.url.address.host,
+                            deadline_ - system.now(), secured);
 }
 
 void ClientExchange::use(std::unique_ptr<ClientConnection> connection) {
+  connecting_.cancel();
   connection_ = std::move(connection);
   ClientEvents events;
   events.on_head = [this](Response head) {

@@ -23,7 +23,7 @@ struct ClientShared {
     Time since;
   };
 
-  ClientShared(os::System& s, const ClientOptions& o) : system(s), options(o) {}
+  ClientShared(os::System& s, const ClientOptions& o) : system{s}, options(o) {}
   std::unique_ptr<ClientConnection> take_idle(const Url& url);
   void keep_idle(const Url& url, std::unique_ptr<ClientConnection> connection);
 

@@ -21,6 +21,15 @@ constexpr std::size_t kLastChunkBytes = 5;
 
 std::string copy(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+std::string not_text(char first) {
+  constexpr char kTlsAlert = 0x15;
+  constexpr char kTlsHello = 0x16;
+  if (first == kTlsAlert || first == kTlsHello) {
+    return "not HTTP but TLS: one end uses https, the other one http";
+  }
+  return "not HTTP: a header is lines of text that end with CR LF";
+}
+
 }  // namespace
 
 template <bool kRequest>
@@ -59,7 +68,7 @@ Result<std::size_t> Parser<kRequest>::feed_head(ConstBytes bytes) {
     const char c = head[scanned_];
     const bool lonely = c == '\n' && (scanned_ == 0 || head[scanned_ - 1] != '\r');
     if (lonely || (c >= 0 && c < ' ' && c != '\t' && c != '\r' && c != '\n')) {
-      return refuse(400, "not HTTP: a header is lines of text that end with CR LF");
+      return refuse(400, not_text(head[0]));
     }
     ++scanned_;
   }

@@ -28,8 +28,11 @@ class RawPeer {
     pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
     if (stream_ && !writing_) write();
   }
-  void close() { stream_->close(); }
-  // Called with all that came, whenever something did; `ended` when the other end closed.
+  void close() {
+    closed_ = true;
+    stream_->close();
+  }
+  // Called with all that came, whenever something did; then when the other end closed.
   std::function<void(const std::string& all)> on_text;
   std::function<void()> on_end;
   std::string received;
@@ -42,9 +45,8 @@ class RawPeer {
         return;
       }
       received += text_of(ConstBytes(buffer_).first(*got));
-      const bool last = !on_text;
-      if (!last) on_text(received);
-      read();
+      if (on_text) on_text(received);
+      if (!closed_) read();
     });
   }
   void write() {
@@ -52,7 +54,7 @@ class RawPeer {
     if (!writing_) return;
     const ConstBytes piece = bytes_of(pieces_[next_++]);
     stream_->write(std::span(&piece, 1), [this](const Result<void>& done) {
-      if (done.ok()) write();
+      if (done.ok()) write();  // it may be refused before it sent all
     });
   }
 
@@ -60,12 +62,13 @@ class RawPeer {
   std::vector<std::string> pieces_;
   std::size_t next_ = 0;
   bool writing_ = false;
+  bool closed_ = false;
   os::Pending connecting_;
   std::unique_ptr<os::Stream> stream_;
 };
 
 struct Scene : os::Program {
-  Scene(os::System& s, os::Stage& where) : system(s), stage(where) {}
+  Scene(os::System& s, os::Stage& where) : system{s}, stage(where) {}
 
   void start(Server::Serve serve, ServerOptions options = {}) {
     if (options.address == os::Address{}) options.address = {"127.0.0.1", 0, {}};

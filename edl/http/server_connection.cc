@@ -33,6 +33,7 @@ void ServerConnection::start(std::unique_ptr<os::Stream> stream) {
 }
 
 void ServerConnection::open(std::unique_ptr<os::Stream> stream) {
+  handshake_.cancel();
   stream_ = std::move(stream);
   phase_ = Phase::kOpen;
   read();

@@ -18,7 +18,7 @@ namespace edl::http {
 // connections is at work, so this lives as long as any of them.
 struct ServerShared : std::enable_shared_from_this<ServerShared> {
   ServerShared(os::System& s, ServerOptions o, Server::Serve then)
-      : system(s), options(std::move(o)), serve(std::move(then)), log(s.log().room("http")) {}
+      : system{s}, options(std::move(o)), serve(std::move(then)), log(s.log().room("http")) {}
 
   os::System& system;
   const ServerOptions options;

@@ -7,6 +7,8 @@
 
 #include "edl/os/system.h"
 
+struct ssl_ctx_st;  // OpenSSL's
+
 namespace edl::http {
 
 struct TlsFiles {
@@ -17,9 +19,20 @@ struct TlsFiles {
 
 class TlsContext {
  public:
+  // With `authorities` it demands that clients show a certificate of theirs.
   static Result<std::unique_ptr<TlsContext>> for_server(os::Disk& disk, const TlsFiles& files);
   static Result<std::unique_ptr<TlsContext>> for_client(os::Disk& disk, const TlsFiles& files);
   ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  ssl_ctx_st* native() const { return native_; }
+
+ private:
+  explicit TlsContext(ssl_ctx_st* native) : native_(native) {}
+  static Result<std::unique_ptr<TlsContext>> make(ssl_ctx_st* native, os::Disk& disk,
+                                                  const TlsFiles& files);
+  ssl_ctx_st* native_;
 };
 
 using TlsDone = std::function<void(Result<std::unique_ptr<os::Stream>>)>;
