@@ -185,6 +185,7 @@ void ClientExchange::end_body() {
 }
 
 void ClientExchange::stop() {
+  const auto self = shared_from_this();  // what the callbacks hold may hold this
   over_ = true;
   events_ = {};
   alarm_.cancel();

@@ -1,8 +1,8 @@
 #include "edl/http/parser.h"
 
 #include <algorithm>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include "edl/base/text.h"
 
@@ -19,6 +19,31 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 // again after it asked for more, that it sees this much.
 constexpr std::size_t kLastChunkBytes = 5;
 
+// Beast's own string_body takes memory for the length that the peer tells; this one takes it for
+// what has come.
+struct GrowingBody {
+  using value_type = std::string;
+  class reader {
+   public:
+    template <bool kRequest, class Fields>
+    reader(const beast::header<kRequest, Fields>&, value_type& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>&, BeastCode& failed) { failed = {}; }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, BeastCode& failed) {
+      failed = {};
+      const std::size_t before = body_.size();
+      for (const auto buffer : boost::beast::buffers_range_ref(buffers)) {
+        body_.append(static_cast<const char*>(buffer.data()), buffer.size());
+      }
+      return body_.size() - before;
+    }
+    void finish(BeastCode& failed) { failed = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
 std::string copy(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 std::string not_text(char first) {
@@ -34,7 +59,7 @@ std::string not_text(char first) {
 
 template <bool kRequest>
 struct Parser<kRequest>::State {
-  beast::parser<kRequest, beast::string_body> parser;
+  beast::parser<kRequest, GrowingBody> parser;
 };
 
 template <bool kRequest>

@@ -45,6 +45,14 @@ TEST(HttpParser, refuses_what_is_not_http) {
   EXPECT_EQ(verdict("GET / HT"), -1);
 }
 
+TEST(HttpParser, takes_no_memory_for_bytes_that_were_only_promised) {
+  ResponseParser parser({});
+  const auto bytes = bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\na");
+  const std::size_t head = parser.feed(bytes).value();
+  EXPECT_EQ(parser.feed(bytes.subspan(head)).value(), 1u);
+  EXPECT_EQ(parser.take_body(), "a");
+}
+
 TEST(HttpEncode, refuses_headers_that_would_become_others) {
   const Framing framing{};
   EXPECT_FALSE(encode_head(Response{200, {{"A", "b\r\nC: d"}}, {}}, framing).ok());
