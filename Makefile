@@ -16,7 +16,7 @@ run: setup ## see EDL at work: a virtual cluster with crashes, narrated
 	@build/release/examples/lock_world
 
 test: ## build and run all tests
-	@tools/setup tidy
+	@tools/setup test
 	@tools/build release all
 	@tools/check release
 

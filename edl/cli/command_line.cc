@@ -77,7 +77,8 @@ int CommandLine::run_command(Output& out, Output& errors) {
   out.flush();
   if (result.ok()) result = out.state();
   if (result.ok()) return kDone;
-  errors.add(text("edl: ", result.error().message, "\n"));
+  const std::string& message = result.error().message;
+  errors.add(text("edl: ", message, message.ends_with('.') ? "" : ".", "\n"));
   return kFailed;
 }
 

@@ -32,7 +32,7 @@ class StoreServe final : public Command {
     const auto sink = stderr_log_sink(verbose_ ? Level::kInfo : Level::kWarn);
     const auto system = os::posix_system({.log_sink = sink.get(), .name = "store"});
     EDL_TRY(store::StoreOptions options, read_options(*system));
-    std::shared_ptr<http::TlsContext> tls;
+    std::unique_ptr<http::TlsContext> tls;
     if (!tls_.certificate.empty() || !tls_.key.empty()) {
       // TLS EDL_TRY(tls, http::TlsContext::for_server(system->disk(), tls_));
       options.tls = tls.get();

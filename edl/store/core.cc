@@ -207,7 +207,7 @@ UnaryResponse StoreCore::run(const LeaseLeasesRequest&, Time) {
 void StoreCore::on_time(Time now) {
   for (const LeaseId id : leases_.over(now)) end_lease(id);
   // In steps of the limit itself, so that it is rare.
-  const Revision kept = history_.revision() - history_.compacted();
+  const Revision kept = history_.revision() - std::max(history_.compacted(), Revision{0});
   if (limits_.keep_revisions > 0 && kept > 2 * limits_.keep_revisions) {
     compact(history_.revision() - limits_.keep_revisions);
   }
@@ -215,7 +215,8 @@ void StoreCore::on_time(Time now) {
 
 // Notes the versions that were made since the last time.
 void StoreCore::collect() {
-  for (auto change = history_.log_from(Place(collected_ + 1, 0)); change != history_.log().end(); ++change) {
+  for (auto change = history_.log_from(Place(collected_ + 1, 0)); change != history_.log().end();
+       ++change) {
     changes_.versions.push_back(*change);
   }
   collected_ = history_.revision();

@@ -118,7 +118,7 @@ Result<Image> StoreDisk::load() {
   EDL_TRY(const std::int64_t cluster_id, setting("cluster_id", 0));
   EDL_TRY(const std::int64_t member_id, setting("member_id", 0));
   EDL_TRY(const std::int64_t starts, setting("starts", 0));
-  EDL_TRY(const std::int64_t compacted, setting("compacted", 0));
+  EDL_TRY(const std::int64_t compacted, setting("compacted", -1));
   EDL_TRY(const std::int64_t revision, setting("revision", 0));
   image.cluster_id = static_cast<std::uint64_t>(cluster_id);
   image.member_id = static_cast<std::uint64_t>(member_id);
@@ -127,7 +127,7 @@ Result<Image> StoreDisk::load() {
   EDL_TRY(load_leases(image));
   image.history.load_revision(revision);
   forgotten_.clear();
-  if (compacted > 0) {
+  if (compacted >= 0) {
     const auto gone = image.history.compact(compacted);
     forgotten_.assign(gone.begin(), gone.end());
   }

@@ -57,9 +57,8 @@ void History::each(const std::function<void(const KeyEntry&, const Version&)>& v
 }
 
 std::deque<History::Change>::const_iterator History::log_from(Place place) const {
-  return std::lower_bound(log_.begin(), log_.end(), place, [](const Change& change, Place wanted) {
-    return change.place < wanted;
-  });
+  return std::lower_bound(log_.begin(), log_.end(), place,
+                          [](const Change& change, Place wanted) { return change.place < wanted; });
 }
 
 const Version& History::at(const Change& change) const {

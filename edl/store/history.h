@@ -122,8 +122,8 @@ class History {
 
   Keys keys_;
   std::deque<Change> log_;
-  Revision revision_ = 1;  // as etcd: an empty store has seen revision 1
-  Revision compacted_ = 0;
+  Revision revision_ = 1;    // as etcd: an empty store has seen revision 1
+  Revision compacted_ = -1;  // never
   std::int64_t next_number_ = 0;
 };
 

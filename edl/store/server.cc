@@ -1,5 +1,7 @@
 #include "edl/store/server.h"
 
+#include <algorithm>
+
 #include "edl/store/codec.h"
 #include "edl/store/gateway.h"
 #include "edl/store/json_scanner.h"
@@ -117,9 +119,8 @@ void StoreServer::on_status(http::Exchange& exchange) {
   const auto json = first_json_value(exchange.request().body);
   const auto request =
       json.ok() ? read_message<StatusRequest>(RawJson(*json)) : Result<StatusRequest>(json.error());
-  exchange.answer(request.ok()
-                      ? status()
-                      : refusal_response({kInvalidArgument, request.error().message}));
+  exchange.answer(request.ok() ? status()
+                               : refusal_response({kInvalidArgument, request.error().message}));
 }
 
 http::Response StoreServer::status() const {
@@ -147,6 +148,9 @@ void StoreServer::turn() {
   turn_wanted_ = false;
   if (ended_) return;
   const Time now = system_.now();
+  const bool change_waits = std::any_of(waiting_.begin(), waiting_.end(),
+                                        [](const Waiting& one) { return changes(one.request); });
+  if (disk_full_ && change_waits) probe_disk();
   std::vector<UnaryResponse> answers = apply_all(now);
   if (!commit()) {
     if (ended_) return;
@@ -194,18 +198,24 @@ bool StoreServer::commit() {
 void StoreServer::on_disk_full(const Error& error) {
   log_.error("the disk is full: changes are refused until there is room", {{"why", error.message}});
   disk_full_ = true;
-  probe_ = system_.after(kProbeEvery, [this] { probe_disk(); });
+  probe_disk_later();
   if (const auto loaded = load(); !loaded.ok()) give_up(loaded.error());
 }
 
 void StoreServer::probe_disk() {
   const auto free = system_.disk().free_bytes(options_.folder);
-  if (free.ok() && *free >= kFreeBytesMin && disk_->begin(starts_).ok()) {
-    disk_full_ = false;
-    log_.info("there is room on the disk again");
-    return want_turn();
-  }
-  probe_ = system_.after(kProbeEvery, [this] { probe_disk(); });
+  if (!free.ok() || *free < kFreeBytesMin || !disk_->begin(starts_).ok()) return;
+  disk_full_ = false;
+  log_.warn("there is room on the disk again");
+}
+
+// Leases that are over wait for it, too.
+void StoreServer::probe_disk_later() {
+  probe_ = system_.after(kProbeEvery, [this] {
+    probe_disk();
+    if (disk_full_) return probe_disk_later();
+    want_turn();
+  });
 }
 
 void StoreServer::set_alarm() {

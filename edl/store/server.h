@@ -60,6 +60,7 @@ class StoreServer final : public os::Program {
   bool commit();
   void on_disk_full(const Error& error);
   void probe_disk();
+  void probe_disk_later();
   void set_alarm();
   void on_alarm();
   void rest();

@@ -93,8 +93,7 @@ std::optional<Refusal> TxnRun::check_puts(const TxnRequest& request) {
 }
 
 std::optional<Refusal> TxnRun::check_ranges(const TxnRequest& request) {
-  // Before its first compaction etcd's smallest revision is -1, and here it does look at the sign.
-  const Revision first = core_.history_.compacted() == 0 ? -1 : core_.history_.compacted();
+  const Revision first = core_.history_.compacted();  // here etcd looks at negative ones too
   for (const RequestOp& op : branch(request)) {
     if (const TxnRequest* txn = inner(op)) {
       if (auto refusal = check_ranges(*txn)) return refusal;

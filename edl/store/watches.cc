@@ -108,11 +108,8 @@ std::vector<WatchResponse> Watches::poll(const StoreCore& core, std::size_t byte
       watches_.erase(here);
       continue;
     }
-    std::optional<WatchResponse> response;
-    const auto told = [&] { return watch.next.revision() > core.history().revision(); };
-    while (!response && !told()) response = read(here->first, watch, core, bytes);
-    if (response) out.push_back(std::move(*response));
-    all_told = all_told && told();
+    if (auto response = read(here->first, watch, core, bytes)) out.push_back(std::move(*response));
+    all_told = all_told && watch.next.revision() > core.history().revision();
   }
   if (progress_wanted_ && all_told) {
     progress_wanted_ = false;
@@ -125,18 +122,18 @@ std::optional<WatchResponse> Watches::read(WatchId id, Watch& watch, const Store
                                            std::size_t& bytes) const {
   const History& history = core.history();
   const KeyRange range(watch.key, watch.range_end);
-  const Revision last = watch.next.revision() + limits_.revisions_max - 1;
   WatchResponse response{.header = core.header(), .watch_id = id};
   std::int64_t measured = message_bytes(response);
   std::size_t size = 0;
-  Revision seen = watch.next.revision();
+  Revision revisions = 0;
+  Revision seen = 0;  // the last one that is told here
   auto change = history.log_from(watch.next);
   for (; change != history.log().end(); ++change) {
     const Revision revision = change->place.revision();
     // A response ends only between two revisions, unless it says that more of one follows.
-    const bool full = !watch.fragment && size >= limits_.response_bytes;
-    if (revision > last || (revision > seen && full)) break;
-    seen = revision;
+    const bool full =
+        revisions == limits_.revisions_max || (!watch.fragment && size >= limits_.response_bytes);
+    if (revision > seen && full) break;
     const bool deleted = history.at(*change).deleted();
     if (!(deleted ? watch.deletes : watch.puts)) continue;
     if (!range.contains(change->entry->first)) continue;
@@ -146,6 +143,8 @@ std::optional<WatchResponse> Watches::read(WatchId id, Watch& watch, const Store
       response.fragment = true;
       break;
     }
+    revisions += revision > seen ? 1 : 0;
+    seen = revision;
     size += event_bytes(event);
     response.events.push_back(std::move(event));
   }

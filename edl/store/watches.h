@@ -15,8 +15,8 @@ namespace edl::store {
 struct WatchLimits {
   std::size_t watches_max = 10'000;
   std::int64_t fragment_bytes = 2 << 20;  // as etcd counts; cut before, for those who asked
-  std::size_t response_bytes = 1 << 20;  // beyond it no further revision is added
-  Revision revisions_max = 1000;         // told in one response
+  std::size_t response_bytes = 1 << 20;   // beyond it no further revision is added
+  Revision revisions_max = 1000;          // told in one response
 };
 
 class Watches {
