@@ -350,5 +350,28 @@ TEST_P(HttpLifetimes, a_server_starts_anew_under_its_client) {
   play<Anew>();
 }
 
+// A Unix socket refuses bytes at once when its other end is closed, so here nothing was taken.
+TEST(HttpRetry, a_request_of_which_nothing_was_taken_is_sent_again) {
+  struct Again : Scene {
+    Again(os::System& s, os::Stage& w) : Scene(s, w) {
+      const os::Address address{{}, 0, stage.folder() + "/http"};
+      start(echo(), {.address = address});
+      ask({"POST", "/", {}, "x"}, [this, address](const auto& first) {
+        ASSERT_TRUE(first.ok()) << first.error().message;
+        server.reset();
+        start(echo(), {.address = address});
+        ask({"POST", "/", {}, "y"}, [this](const auto& second) {
+          ASSERT_TRUE(second.ok()) << second.error().message;
+          EXPECT_EQ(second->body, "POST y");
+          done();
+        });
+      });
+    }
+  };
+  os::PosixStage stage;
+  EXPECT_TRUE(
+      stage.play([&stage](os::System& system) { return std::make_unique<Again>(system, stage); }));
+}
+
 }  // namespace
 }  // namespace edl::http

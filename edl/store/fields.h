@@ -237,6 +237,23 @@ void fields(F& f, M& m) {
   f.list("events", m.events);
 }
 
+template <class F, class M>
+  requires Of<M, KeepAliveLine> || Of<M, WatchLine>
+void fields(F& f, M& m) {
+  f.message("result", m.result);
+  f.message("error", m.error);
+}
+template <class F, Of<StreamError> M>
+void fields(F& f, M& m) {
+  f.integer("grpc_code", m.grpc_code);
+  f.text("message", m.message);
+}
+template <class F, Of<RefusalBody> M>
+void fields(F& f, M& m) {
+  f.text("message", m.message);
+  f.integer("code", m.code);
+}
+
 // Messages without fields.
 template <class F, class M>
   requires Of<M, WatchProgressRequest> || Of<M, StatusRequest> || Of<M, LeaseLeasesRequest>

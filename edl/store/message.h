@@ -214,6 +214,25 @@ struct WatchResponse {
   std::vector<Event> events{};
 };
 
+// What a stream carries: an answer, or its end.
+struct StreamError {
+  std::int64_t grpc_code = 0;
+  std::string message{};
+};
+struct KeepAliveLine {
+  std::optional<LeaseKeepAliveResponse> result{};
+  std::optional<StreamError> error{};
+};
+struct WatchLine {
+  std::optional<WatchResponse> result{};
+  std::optional<StreamError> error{};
+};
+// The body of an answer that is not 200.
+struct RefusalBody {
+  std::string message{};
+  std::int64_t code = 0;
+};
+
 struct StatusRequest {};
 struct StatusResponse {
   std::optional<Header> header{};

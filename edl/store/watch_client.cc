@@ -1,0 +1,163 @@
+#include "edl/store/watch_client.h"
+
+#include <algorithm>
+
+#include "edl/base/text.h"
+#include "edl/store/codec.h"
+#include "edl/store/status.h"
+
+namespace edl::store {
+namespace {
+
+constexpr Duration kPauseMin = 20ms;
+constexpr Duration kPauseMax = 1s;
+constexpr std::size_t kLineBytesMax = 256 << 20;
+
+}  // namespace
+
+class WatchClient::Subscription final : public os::Pending::Operation {
+ public:
+  Subscription(WatchClient& owner, WatchId id) : owner_(owner), alive_(owner.alive_), id_(id) {}
+  // The stream goes on without it; what still comes for it is dropped.
+  ~Subscription() override {
+    if (*alive_) owner_.watches_.erase(id_);
+  }
+
+ private:
+  WatchClient& owner_;
+  std::shared_ptr<bool> alive_;
+  WatchId id_;
+};
+
+WatchClient::WatchClient(Client& client, WatchOptions options)
+    : client_(client), options_(options), pause_(kPauseMin) {}
+
+WatchClient::~WatchClient() { *alive_ = false; }
+
+os::Pending WatchClient::watch(const WatchCreateRequest& request, OnWatch on_watch) {
+  const WatchId id = next_id_++;
+  Watch& watch = watches_[id];
+  watch.request = request;
+  watch.request.watch_id = id;
+  watch.request.progress_notify = true;
+  watch.on_watch = std::move(on_watch);
+  open_soon(Duration::zero());
+  return os::Pending(std::make_unique<Subscription>(*this, id));
+}
+
+// Several that are asked for at once share one stream.
+void WatchClient::open_soon(Duration pause) {
+  opening_ = client_.system().after(pause, [this] { open(); });
+}
+
+// etcd reads the whole body before it answers over HTTP/1.1, so a stream's watches are told to it
+// at its beginning, once and for all.
+void WatchClient::open() {
+  stream_.reset();
+  if (watches_.empty()) return;
+  std::string body;
+  for (const auto& [id, watch] : watches_) append_message(body, WatchRequest{watch.request, {}, {}});
+  ++opened_;
+  splitter_.emplace(kLineBytesMax);
+  stream_url_ = client_.endpoint();
+  heard_ = client_.system().now();
+  http::StreamCallbacks callbacks;
+  callbacks.on_head = [this](const http::Response& head) {
+    if (head.status != 200) {
+      on_broken({Code::kUnavailable, text("the store answered with HTTP status ", head.status)});
+    }
+  };
+  callbacks.on_piece = [this](std::string_view piece) { on_piece(piece); };
+  callbacks.on_end = [this](Result<void> end) {
+    on_broken(end.ok() ? Error{Code::kUnavailable, "the store ended the watch"} : end.error());
+  };
+  stream_ = client_.http().open(stream_url_, client_.request("/v3/watch", std::move(body)), false,
+                                options_.head_limit, std::move(callbacks));
+  watch_silence();
+}
+
+void WatchClient::on_broken(const Error& error) {
+  client_.system().log().debug("watch broken", {{"why", error.message}});
+  client_.leave(stream_url_);
+  silence_.cancel();
+  const Duration pause = pause_;
+  pause_ = std::min(pause_ * 2, kPauseMax);
+  // Not inside its own callback.
+  opening_ = client_.system().after(Duration::zero(), [this, pause] {
+    stream_.reset();
+    open_soon(pause);
+  });
+}
+
+void WatchClient::watch_silence() {
+  silence_ = client_.system().after(options_.silence_max, [this] {
+    const Duration silent = client_.system().now() - heard_;
+    if (silent < options_.silence_max) return watch_silence();
+    on_broken({Code::kTimeout, "the store is silent"});
+  });
+}
+
+void WatchClient::on_piece(std::string_view piece) {
+  heard_ = client_.system().now();
+  std::vector<std::string> lines;
+  const auto split = splitter_->feed(piece, lines);
+  const auto alive = alive_;
+  const http::ClientStream* stream = stream_.get();
+  for (const std::string& line : lines) {
+    on_line(line);
+    if (!*alive || stream_.get() != stream) return;
+  }
+  if (!split.ok()) on_broken(split.error());
+}
+
+void WatchClient::on_line(const std::string& text_line) {
+  const auto line = read_message<WatchLine>(RawJson(text_line));
+  if (!line.ok()) return on_broken(line.error());
+  if (line->error) return on_broken(status_error(line->error->grpc_code, line->error->message));
+  if (!line->result || !line->result->header) return;
+  if (const auto same = client_.check_cluster(*line->result->header); !same.ok()) {
+    return end_all(same.error());
+  }
+  on_response(*line->result);
+}
+
+void WatchClient::on_response(const WatchResponse& response) {
+  const auto found = watches_.find(response.watch_id);
+  if (found == watches_.end()) return;  // nobody waits for it any more
+  Watch& watch = found->second;
+  pause_ = kPauseMin;
+  if (response.canceled) {
+    const bool compacted = response.compact_revision > 0;
+    return end(found->first,
+               compacted ? Error{Code::kNotFound, text("history before revision ",
+                                                       response.compact_revision, " is gone")}
+                         : Error{Code::kInvalid, text("the store refused the watch: ",
+                                                      response.cancel_reason)});
+  }
+  WatchBatch batch;
+  Revision& place = watch.request.start_revision;
+  for (const Event& event : response.events) {
+    if (event.kv.mod_revision >= place) batch.events.push_back(event);
+  }
+  if (!response.events.empty()) {
+    place = std::max(place, response.events.back().kv.mod_revision + 1);
+  } else if (place == 0 || !response.created) {
+    place = std::max(place, response.header->revision + 1);  // nothing happened up to here
+  }
+  batch.revision = place - 1;
+  const auto told = watch.on_watch;  // it may end the watch
+  if (!batch.events.empty() || !response.created) told(std::move(batch));
+}
+
+void WatchClient::end(WatchId id, const Error& error) {
+  const auto told = watches_.at(id).on_watch;
+  watches_.erase(id);
+  told(error);
+}
+
+void WatchClient::end_all(const Error& error) {
+  const auto alive = alive_;
+  while (*alive && !watches_.empty()) end(watches_.begin()->first, error);
+}
+
+}  // namespace edl::store
