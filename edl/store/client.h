@@ -22,14 +22,13 @@ struct ClientOptions {
   std::vector<http::Url> endpoints{};
   std::string token{};
   const http::TlsContext* tls = nullptr;
-  Duration limit = 5s;          // for one call, all attempts together
-  Duration attempt_limit = 2s;  // then the next endpoint is tried, if that is safe
+  Duration limit = 5s;           // for one call, all attempts together
+  Duration attempt_limit = 2s;   // then the next endpoint is tried, if that is safe
   std::uint64_t cluster_id = 0;  // of the store that is meant; 0: the first that answers
 };
 
 // "http://a:2379,http://b:2379".
 Result<std::vector<http::Url>> parse_endpoints(std::string_view text);
-
 
 // Errors: kTimeout means that a change may or may not have happened; kUnavailable that it has
 // not; kConflict that this is another store than before; the rest is what etcd refused.

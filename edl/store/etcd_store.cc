@@ -47,8 +47,7 @@ os::Pending EtcdStore::change(const Change& change, Done<Changed> done) {
                                .mod_revision = condition.mod_revision});
   }
   for (const Change::Put& put : change.puts) {
-    request.success.push_back(
-        {PutRequest{.key = put.key, .value = put.value, .lease = put.lease}});
+    request.success.push_back({PutRequest{.key = put.key, .value = put.value, .lease = put.lease}});
   }
   for (const std::string& key : change.deletes) {
     request.success.push_back({DeleteRangeRequest{.key = key}});
@@ -82,8 +81,7 @@ os::Pending EtcdStore::revoke(LeaseId lease, Done<void> done) {
 }
 
 os::Pending EtcdStore::follow(const std::string& prefix, OnFact on_fact) {
-  return os::Pending(
-      std::make_unique<Follower>(client_, watches_, prefix, std::move(on_fact)));
+  return os::Pending(std::make_unique<Follower>(client_, watches_, prefix, std::move(on_fact)));
 }
 
 }  // namespace edl::store

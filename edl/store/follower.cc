@@ -55,8 +55,8 @@ void Follower::watch(Revision from) {
   WatchCreateRequest request{.key = prefix_.empty() ? std::string(1, '\0') : prefix_,
                              .range_end = prefix_end(prefix_),
                              .start_revision = from};
-  watching_ = watches_.watch(
-      request, [this](Result<WatchBatch> batch) { on_watch(std::move(batch)); });
+  watching_ =
+      watches_.watch(request, [this](Result<WatchBatch> batch) { on_watch(std::move(batch)); });
 }
 
 void Follower::on_watch(Result<WatchBatch> batch) {

@@ -1,5 +1,5 @@
-// Follows a prefix on etcd's API: lists it, watches from there, and when history is gone lists again
-// and tells the difference.
+// Follows a prefix on etcd's API: lists it, watches from there, and when history is gone lists
+// again and tells the difference.
 #pragma once
 
 #include <map>

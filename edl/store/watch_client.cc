@@ -56,7 +56,8 @@ void WatchClient::open() {
   stream_.reset();
   if (watches_.empty()) return;
   std::string body;
-  for (const auto& [id, watch] : watches_) append_message(body, WatchRequest{watch.request, {}, {}});
+  for (const auto& [id, watch] : watches_)
+    append_message(body, WatchRequest{watch.request, {}, {}});
   ++opened_;
   splitter_.emplace(kLineBytesMax);
   stream_url_ = client_.endpoint();
@@ -131,8 +132,8 @@ void WatchClient::on_response(const WatchResponse& response) {
     return end(found->first,
                compacted ? Error{Code::kNotFound, text("history before revision ",
                                                        response.compact_revision, " is gone")}
-                         : Error{Code::kInvalid, text("the store refused the watch: ",
-                                                      response.cancel_reason)});
+                         : Error{Code::kInvalid,
+                                 text("the store refused the watch: ", response.cancel_reason)});
   }
   WatchBatch batch;
   Revision& place = watch.request.start_revision;
