@@ -47,8 +47,9 @@ struct Client::Call final : os::Pending::Operation {
   std::string body;
   Time deadline;
   Duration pause = kPauseMin;
-  std::size_t failed = 0;  // endpoints in a row
-  Revision known = 0;      // the highest revision when it was sent
+  std::size_t failed = 0;                            // endpoints in a row
+  Revision known = 0;                                // the highest revision when it was sent
+  Error error{Code::kTimeout, "no time was given"};  // of the last attempt
   os::Pending sent;
   os::Pending paused;
   // The answer's body, or what went wrong. May destroy the call.
@@ -108,6 +109,7 @@ os::Pending Client::call(Plan plan, const Request& request, Done<Response> done)
 void Client::attempt(Call& call) {
   const http::Url url = endpoint();
   const Duration left = call.deadline - system_.now();
+  if (left <= Duration::zero()) return call.finish(call.error);  // we were stopped in the pause
   const bool may_move = options_.endpoints.size() > 1 && call.plan.is_safe;
   const Duration limit = may_move ? std::min(left, options_.attempt_limit) : left;
   call.sent = http_.send(url, request(call.plan.path, call.body), limit,
@@ -134,6 +136,7 @@ void Client::on_answer(Call& call, const http::Url& url, Result<http::Response> 
 
 void Client::retry(Call& call, Error error) {
   if (system_.now() + call.pause >= call.deadline) return call.finish(std::move(error));
+  call.error = std::move(error);
   // Every endpoint once, then a pause.
   const bool all_failed = ++call.failed % options_.endpoints.size() == 0;
   const Duration pause = all_failed ? call.pause : Duration::zero();

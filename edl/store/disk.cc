@@ -24,6 +24,34 @@ std::int64_t checksum(std::string_view key, const Version& version) {
   return crc32c(bytes_of(version.value), crc);
 }
 
+// After a sync that failed, a process still reads what may never reach the disk. The one before us
+// may have ended for that reason, so what we read and build on is written once more and synced.
+Result<void> write_again(os::Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+  constexpr std::size_t kPiece = 1 << 20;
+  if (!disk.exists(path)) return {};
+  EDL_TRY(const auto file, disk.open(path, os::Open::kWrite));
+  EDL_TRY(const std::uint64_t size, file->size());
+  const std::uint64_t end = std::min(size, bytes_max);
+  Bytes piece;
+  for (std::uint64_t offset = 0; offset < end; offset += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(end - offset, kPiece));
+    EDL_TRY(const std::size_t read, file->read_at(offset, piece));
+    if (read < piece.size()) return Error{Code::kUnavailable, text(path, " shrinks")};
+    EDL_TRY(file->write_at(offset, piece));
+  }
+  return file->sync();
+}
+
+// Pages of the database itself that were not synced are in the write-ahead file still, all but the
+// first one, which a new database gets before it has such a file.
+Result<void> write_again(os::Disk& disk, const std::string& database) {
+  constexpr std::uint64_t kFirstPage = 4096;
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  EDL_TRY(write_again(disk, database, kFirstPage));
+  EDL_TRY(write_again(disk, database + "-wal", kAll));
+  return disk.sync_directory(os::parent_directory(database));
+}
+
 }  // namespace
 
 struct StoreDisk::Statements {
@@ -50,7 +78,9 @@ Result<std::unique_ptr<StoreDisk>> StoreDisk::open(os::System& system, const std
                                        ": end it first, or choose another folder.")};
   }
   if (!lock.ok()) return lock.error();
-  EDL_TRY(auto database, Database::open(system, folder + "/store.db"));
+  const std::string path = folder + "/store.db";
+  EDL_TRY(write_again(disk, path));
+  EDL_TRY(auto database, Database::open(system, path));
   std::unique_ptr<StoreDisk> opened(
       new StoreDisk(system, std::move(lock).value(), std::move(database)));
   EDL_TRY(opened->prepare());
@@ -119,13 +149,11 @@ Result<Image> StoreDisk::load() {
   EDL_TRY(const std::int64_t member_id, setting("member_id", 0));
   EDL_TRY(const std::int64_t starts, setting("starts", 0));
   EDL_TRY(const std::int64_t compacted, setting("compacted", -1));
-  EDL_TRY(const std::int64_t revision, setting("revision", 0));
   image.cluster_id = static_cast<std::uint64_t>(cluster_id);
   image.member_id = static_cast<std::uint64_t>(member_id);
   image.starts = static_cast<std::uint64_t>(starts) + 1;
   EDL_TRY(load_versions(image));
   EDL_TRY(load_leases(image));
-  image.history.load_revision(revision);
   forgotten_.clear();
   if (compacted >= 0) {
     const auto gone = image.history.compact(compacted);
@@ -190,8 +218,6 @@ Result<void> StoreDisk::write(const Changes& changes, const History& history) {
     EDL_TRY(database_->finish(statement));
   }
   if (!changes.compacted) return {};
-  // The newest version may be one that is forgotten: the revision must not be.
-  EDL_TRY(set("revision", history.revision()));
   return set("compacted", *changes.compacted);
 }
 

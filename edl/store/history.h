@@ -106,12 +106,12 @@ class History {
   const Version& put(std::string_view key, std::string value, LeaseId lease);
   // The key exists.
   void remove(std::string_view key);
-  // Forgets what was replaced at or before `revision`; answers which places are gone.
+  // Forgets what was replaced at or before `revision`; answers which places are gone. What the
+  // newest revision changed is never among them, so that loading finds the revision again.
   std::vector<Place> compact(Revision revision);
 
   // Loading, in order of place; then `compact` once more, for what was not forgotten to its end.
   void load(std::string key, Version version);
-  void load_revision(Revision revision) { revision_ = std::max(revision_, revision); }
 
  private:
   using Keys = std::map<std::string, Versions, std::less<>>;
