@@ -287,7 +287,7 @@ bool StoreChecker::ends_lease(Revision revision, LeaseId lease) {
     revoked = revoked || (revoke != nullptr && revoke->id == lease);
     // A delete of unknown outcome may have done it: then nothing is known about the lease.
     const bool unknown = operation.outcome == Outcome::kUnknown;
-    revoked = revoked || (unknown && same(effect(operation.request, before, revision), events));
+    if (unknown && same(effect(operation.request, before, revision), events)) return true;
   }
   lease_ends_[lease] = {revision, !revoked};
   return true;
