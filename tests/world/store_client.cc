@@ -215,7 +215,9 @@ void StoreClient::watch(Revision from) {
         if (!batch.ok()) {
           world_.trace().hit("store.watch_compacted");
           log.over = true;
-          return watch(std::max<Revision>(journal_.history_told, 1));
+          watching_ =
+              system_.after(50ms, [this] { watch(std::max<Revision>(journal_.history_told, 1)); });
+          return;
         }
         for (store::Event& event : batch->events) log.events.push_back(std::move(event));
         log.told = batch->revision;
