@@ -10,6 +10,7 @@ namespace edl::store {
 namespace {
 
 constexpr Duration kPauseMin = 20ms;
+constexpr Duration kGather = 5ms;  // for others that come at the same time
 constexpr Duration kPauseMax = 1s;
 constexpr std::size_t kLineBytesMax = 256 << 20;
 
@@ -41,7 +42,7 @@ os::Pending WatchClient::watch(const WatchCreateRequest& request, OnWatch on_wat
   watch.request.watch_id = id;
   watch.request.progress_notify = true;
   watch.on_watch = std::move(on_watch);
-  open_soon(Duration::zero());
+  open_soon(stream_ ? kGather : Duration::zero());
   return os::Pending(std::make_unique<Subscription>(*this, id));
 }
 
