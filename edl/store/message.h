@@ -108,10 +108,10 @@ using Response =
 
 // One operation of a transaction. A transaction within it is a list of exactly one.
 struct RequestOp {
-  Request request{};
+  Request request;
 };
 struct ResponseOp {
-  Response response{};
+  Response response;
 };
 
 struct TxnRequest {
