@@ -15,6 +15,7 @@
 #include "edl/os/system.h"
 #include "edl/store/message.h"
 #include "edl/store/store.h"
+#include "edl/store/stream_message.h"
 
 namespace edl::store {
 

@@ -4,8 +4,8 @@
 
 #include "edl/base/base64.h"
 #include "edl/base/json.h"
-#include "edl/store/fields.h"
 #include "edl/store/json_scanner.h"
+#include "edl/store/stream_fields.h"
 
 namespace edl::store {
 namespace {

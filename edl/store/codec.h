@@ -7,6 +7,7 @@
 #include "edl/base/result.h"
 #include "edl/store/message.h"
 #include "edl/store/raw_json.h"
+#include "edl/store/stream_message.h"
 
 namespace edl::store {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "edl/base/text.h"
-#include "edl/store/fields.h"
 #include "edl/store/refusals.h"
+#include "edl/store/stream_fields.h"
 
 namespace edl::store {
 namespace {

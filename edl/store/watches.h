@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edl/store/core.h"
+#include "edl/store/stream_message.h"
 
 namespace edl::store {
 

@@ -9,6 +9,7 @@
 
 #include "edl/base/time.h"
 #include "edl/store/core.h"
+#include "edl/store/stream_message.h"
 
 namespace edl::tests {
 
