@@ -58,6 +58,7 @@ class AsioSystem final : public PosixSystem {
 
   int run() override {
     loop_.run();
+    loop_.restart();
     return exit_code_;
   }
 

@@ -20,7 +20,7 @@ inline constexpr const char* kParentVariable = "EDL_PARENT_FD";
 
 class PosixSystem : public System {
  public:
-  // Runs callbacks until `finish`; answers its code. Called once.
+  // Runs callbacks until `finish`; answers its code. Called again, it goes on where it stopped.
   virtual int run() = 0;
 };
 
