@@ -47,6 +47,8 @@ Result<std::unique_ptr<Database>> Database::open(os::System& system, std::string
   // A database that we refuse must stay as it is, so closing writes nothing.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  EDL_TRY(database->run(kSettings));
+  // Behind the settings: wal_autocheckpoint takes the hook away.
   sqlite3_wal_hook(
       handle,
       [](void* self, sqlite3*, const char*, int pages) {
@@ -54,7 +56,6 @@ Result<std::unique_ptr<Database>> Database::open(os::System& system, std::string
         return SQLITE_OK;
       },
       database.get());
-  EDL_TRY(database->run(kSettings));
   return database;
 }
 

@@ -101,6 +101,23 @@ TEST(StoreDisk, what_was_committed_is_what_is_loaded) {
   }
 }
 
+TEST(StoreDisk, the_write_ahead_file_does_not_grow_without_end) {
+  Machine machine;
+  machine.run([&](os::System& system) {
+    auto disk = StoreDisk::open(system, "/store").value();
+    StoreCore core(disk->load().value(), {}, 1, system.now());
+    int rests = 0;
+    for (int i = 0; i < 300; ++i) {
+      core.apply(PutRequest{.key = "a", .value = std::string(80 << 10, 'v')}, system.now());
+      ASSERT_TRUE(disk->commit(core.take_changes(), core.history()).ok());
+      for (; disk->wants_rest(); ++rests) ASSERT_TRUE(disk->rest().ok());
+    }
+    EXPECT_GE(rests, 2);
+    const auto ahead = system.disk().open("/store/store.db-wal", os::Open::kRead).value();
+    EXPECT_LT(ahead->size().value(), 12u << 20);
+  });
+}
+
 TEST(StoreDisk, a_full_disk_commits_nothing_and_recovers) {
   Machine machine;
   machine.run([&](os::System& system) {
