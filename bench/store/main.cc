@@ -1,6 +1,9 @@
 // The embedded store and etcd side by side on one disk: calls, watches, memory, restarts.
 //
 //   store [--json=FILE] [--quick | --full] [--only=calls|crowd|growth] [--dir=DIR] [--edl=PROGRAM]
+//         [--against=PROGRAM]
+//
+// --against names another build of edl, which then takes etcd's place: for before and after.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -20,6 +23,7 @@ struct Options {
   std::string dir = "build/bench-store";  // on a disk, and not in memory
   std::string edl;
   std::string only;
+  std::string against;
   bool quick = false;
   bool full = false;
 
@@ -43,12 +47,15 @@ Result<Options> parse(int argc, char** argv) {
       options.dir = value;
     } else if (word.starts_with("--edl=")) {
       options.edl = value;
+    } else if (word.starts_with("--against=")) {
+      options.against = value;
     } else if (word == "--only=calls" || word == "--only=crowd" || word == "--only=growth") {
       options.only = value;
     } else {
-      return Error{Code::kInvalid,
-                   text("unknown argument ", word, "; it takes --json=FILE, --quick, --full, ",
-                        "--only=calls|crowd|growth, --dir=DIR and --edl=PROGRAM")};
+      return Error{
+          Code::kInvalid,
+          text("unknown argument ", word, "; it takes --json=FILE, --quick, --full, ",
+               "--only=calls|crowd|growth, --dir=DIR, --edl=PROGRAM and --against=PROGRAM")};
     }
   }
   return options;
@@ -60,12 +67,12 @@ class Bench {
       : options_(options),
         table_(table),
         folder_(options.dir + "/run"),
-        has_etcd_(std::filesystem::exists(kEtcd)) {}
+        has_other_(!options.against.empty() || std::filesystem::exists(kEtcd)) {}
 
   Result<void> run() {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    if (!has_etcd_) {
+    if (!has_other_) {
       std::fprintf(stderr, "NOT COMPARED: there is no %s on this machine\n", kEtcd);
     }
     if (options_.wants("calls") || options_.wants("crowd")) EDL_TRY(run_together());
@@ -75,13 +82,18 @@ class Bench {
   }
 
  private:
+  Result<std::unique_ptr<Server>> other_server(const std::string& folder) {
+    if (options_.against.empty()) return etcd_server(*system_, kEtcd, folder);
+    return embedded_server(*system_, "before", options_.against, folder);
+  }
+
   Result<void> run_together() {
     Targets targets;
-    EDL_TRY(auto ours, embedded_server(*system_, options_.edl, folder_ + "/embedded"));
+    EDL_TRY(auto ours, embedded_server(*system_, "embedded", options_.edl, folder_ + "/embedded"));
     EDL_TRY(ours->start());
     targets.emplace_back(std::move(ours));
-    if (has_etcd_) {
-      EDL_TRY(auto theirs, etcd_server(*system_, kEtcd, folder_ + "/etcd"));
+    if (has_other_) {
+      EDL_TRY(auto theirs, other_server(folder_ + "/other"));
       EDL_TRY(theirs->start());
       targets.emplace_back(std::move(theirs));
     }
@@ -101,17 +113,18 @@ class Bench {
     if (options_.quick) sizes = {1'000, 5'000};
     std::vector<std::size_t> more = sizes;
     if (!options_.quick) more.push_back(1'000'000);
-    EDL_TRY(auto ours, embedded_server(*system_, options_.edl, folder_ + "/embedded-keys"));
+    EDL_TRY(auto ours,
+            embedded_server(*system_, "embedded", options_.edl, folder_ + "/embedded-keys"));
     EDL_TRY(measure_growth(*system_, std::move(ours), more, table_));
-    if (!has_etcd_) return {};
-    EDL_TRY(auto theirs, etcd_server(*system_, kEtcd, folder_ + "/etcd-keys"));
+    if (!has_other_) return {};
+    EDL_TRY(auto theirs, other_server(folder_ + "/other-keys"));
     return measure_growth(*system_, std::move(theirs), options_.full ? more : sizes, table_);
   }
 
   const Options& options_;
   Table& table_;
   const std::string folder_;
-  const bool has_etcd_;
+  const bool has_other_;
   const std::unique_ptr<LogSink> sink_ = stderr_log_sink(Level::kWarn);
   const std::unique_ptr<os::PosixSystem> system_ =
       os::posix_system({.log_sink = sink_.get(), .name = "bench"});

@@ -76,11 +76,12 @@ std::int64_t Server::resident_bytes() const {
   return 0;
 }
 
-Result<std::unique_ptr<Server>> embedded_server(os::PosixSystem& system, const std::string& program,
+Result<std::unique_ptr<Server>> embedded_server(os::PosixSystem& system, const std::string& name,
+                                                const std::string& program,
                                                 const std::string& folder) {
   EDL_TRY(const os::Address address, free_address(system));
   return std::make_unique<Server>(
-      system, Server::Plan{.name = "embedded",
+      system, Server::Plan{.name = name,
                            .argv = {program, "store", "serve", text("--listen=", address),
                                     text("--data=", folder)},
                            .log_path = folder + ".log",

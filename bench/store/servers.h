@@ -60,7 +60,8 @@ class Server {
 };
 
 // On free ports, with data in `folder`.
-Result<std::unique_ptr<Server>> embedded_server(os::PosixSystem& system, const std::string& program,
+Result<std::unique_ptr<Server>> embedded_server(os::PosixSystem& system, const std::string& name,
+                                                const std::string& program,
                                                 const std::string& folder);
 Result<std::unique_ptr<Server>> etcd_server(os::PosixSystem& system, const std::string& program,
                                             const std::string& folder);
