@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kEtcdVersion = "3.4.23";  // whose API this is
 constexpr Duration kLateMax = 500ms;  // an alarm that comes later means that we were stopped
 constexpr Duration kProbeEvery = 1s;
+constexpr std::size_t kTogetherMax = 128;         // requests that are waited for
 constexpr std::uint64_t kFreeBytesMin = 1 << 20;  // before a full disk is tried again
 
 std::uint64_t chance(os::System& system) {
@@ -140,8 +141,17 @@ http::Response StoreServer::status() const {
 void StoreServer::want_turn() {
   if (turn_wanted_ || ended_) return;
   turn_wanted_ = true;
-  // After everything that has arrived by now.
-  turn_ = system_.after(Duration::zero(), [this] { turn(); });
+  gather(0);
+}
+
+// A sync is dear, so it is shared by all that arrive: as long as a pass of the loop brings more
+// than the `known` ones, another one is waited for.
+void StoreServer::gather(std::size_t known) {
+  turn_ = system_.after(Duration::zero(), [this, known] {
+    const std::size_t count = waiting_.size();
+    if (count > known && count < kTogetherMax) return gather(count);
+    turn();
+  });
 }
 
 void StoreServer::turn() {

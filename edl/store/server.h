@@ -54,6 +54,7 @@ class StoreServer final : public os::Program {
   http::Response status() const;
 
   void want_turn();
+  void gather(std::size_t known);
   void turn();
   std::vector<UnaryResponse> apply_all(Time now);
   UnaryResponse apply(const UnaryRequest& request, Time now);
