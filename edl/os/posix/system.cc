@@ -24,12 +24,18 @@ class TimerOperation final : public Pending::Operation {
   TimerOperation(asio::io_context& loop, Duration delay, Task task)
       : state_(std::make_shared<State>(loop)) {
     state_->task = std::move(task);
-    state_->timer.expires_after(delay);
-    state_->timer.async_wait([state = state_](SystemCode) {
+    const auto run = [state = state_](SystemCode) {
       if (!state->task) return;  // cancelled
       const Task due = std::move(state->task);
       due();
-    });
+    };
+    // Without a delay: behind what is ready, and without a word to the kernel's timer.
+    if (delay <= Duration::zero()) {
+      asio::post(loop, [run] { run({}); });
+    } else {
+      state_->timer.expires_after(delay);
+      state_->timer.async_wait(run);
+    }
   }
   ~TimerOperation() override {
     state_->task = nullptr;
