@@ -6,8 +6,6 @@ namespace edl::store {
 namespace {
 
 constexpr std::int64_t kFormat = 1;
-constexpr int kWaitingPagesMax = 2000;  // 8 MB of write-ahead file before it is moved
-constexpr std::size_t kForgetAtOnce = 2000;
 
 constexpr const char* kTables =
     "CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -62,13 +60,14 @@ struct StoreDisk::Statements {
   Statement pages;
 };
 
-StoreDisk::StoreDisk(os::System& system, std::unique_ptr<os::DiskLock> lock,
+StoreDisk::StoreDisk(os::System& system, DiskLimits limits, std::unique_ptr<os::DiskLock> lock,
                      std::unique_ptr<Database> database)
-    : system_(system), lock_(std::move(lock)), database_(std::move(database)) {}
+    : system_(system), limits_(limits), lock_(std::move(lock)), database_(std::move(database)) {}
 
 StoreDisk::~StoreDisk() = default;
 
-Result<std::unique_ptr<StoreDisk>> StoreDisk::open(os::System& system, const std::string& folder) {
+Result<std::unique_ptr<StoreDisk>> StoreDisk::open(os::System& system, const std::string& folder,
+                                                   DiskLimits limits) {
   os::Disk& disk = system.disk();
   EDL_TRY(disk.make_directory(folder));
   EDL_TRY(disk.sync_directory(os::parent_directory(folder)));
@@ -82,7 +81,7 @@ Result<std::unique_ptr<StoreDisk>> StoreDisk::open(os::System& system, const std
   EDL_TRY(write_again(disk, path));
   EDL_TRY(auto database, Database::open(system, path));
   std::unique_ptr<StoreDisk> opened(
-      new StoreDisk(system, std::move(lock).value(), std::move(database)));
+      new StoreDisk(system, limits, std::move(lock).value(), std::move(database)));
   EDL_TRY(opened->prepare());
   return opened;
 }
@@ -234,15 +233,15 @@ Result<void> StoreDisk::write_version(const KeyEntry& entry, const Version& vers
 }
 
 bool StoreDisk::wants_rest() const {
-  return !forgotten_.empty() || database_->waiting_pages() > kWaitingPagesMax;
+  return !forgotten_.empty() || database_->waiting_pages() > limits_.waiting_pages_max;
 }
 
 Result<void> StoreDisk::rest() {
-  if (database_->waiting_pages() > kWaitingPagesMax) {
+  if (database_->waiting_pages() > limits_.waiting_pages_max) {
     EDL_TRY(database_->checkpoint(false));
     return measure();
   }
-  return forget(kForgetAtOnce);
+  return forget(limits_.forget_at_once);
 }
 
 Result<void> StoreDisk::forget(std::size_t entries) {

@@ -11,10 +11,17 @@
 
 namespace edl::store {
 
+struct DiskLimits {
+  int waiting_pages_max = 2000;       // 8 MB of write-ahead file before they are moved
+  std::size_t forget_at_once = 2000;  // entries that a compaction made meaningless
+};
+
 class StoreDisk {
  public:
   // Makes the folder when it is absent. A conflict when another server uses it.
-  static Result<std::unique_ptr<StoreDisk>> open(os::System& system, const std::string& folder);
+  static Result<std::unique_ptr<StoreDisk>> open(os::System& system, const std::string& folder,
+                                                 DiskLimits limits = {});
+  ~StoreDisk();
 
   // Everything that was committed. Every entry is checked against its checksum.
   Result<Image> load();
@@ -33,7 +40,7 @@ class StoreDisk {
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  StoreDisk(os::System& system, std::unique_ptr<os::DiskLock> lock,
+  StoreDisk(os::System& system, DiskLimits limits, std::unique_ptr<os::DiskLock> lock,
             std::unique_ptr<Database> database);
 
   Result<void> prepare();
@@ -48,15 +55,13 @@ class StoreDisk {
   Result<void> measure();
 
   os::System& system_;
+  const DiskLimits limits_;
   std::unique_ptr<os::DiskLock> lock_;
   std::unique_ptr<Database> database_;
   struct Statements;
   std::unique_ptr<Statements> statements_;
   std::deque<Place> forgotten_;  // in the database still, but without meaning
   std::int64_t bytes_ = 0;
-
- public:
-  ~StoreDisk();
 };
 
 }  // namespace edl::store

@@ -30,7 +30,7 @@ Result<std::unique_ptr<StoreServer>> StoreServer::start(os::System& system, Stor
                                       " without a token: others can reach that address. Give "
                                       "--token-file, or listen on 127.0.0.1 or unix:PATH.")};
   }
-  EDL_TRY(auto disk, StoreDisk::open(system, options.folder));
+  EDL_TRY(auto disk, StoreDisk::open(system, options.folder, options.disk));
   std::unique_ptr<StoreServer> server(new StoreServer(system, std::move(options), std::move(disk)));
   EDL_TRY(server->load());
   EDL_TRY(server->disk_->begin(server->starts_));

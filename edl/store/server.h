@@ -22,6 +22,7 @@ struct StoreOptions {
   std::string token{};  // what every request must show; empty: nothing
   const http::TlsContext* tls = nullptr;
   CoreLimits limits{};
+  DiskLimits disk{};
   Duration progress_every = 5s;  // between two signs of life on a watch that asked for them
 };
 

@@ -24,8 +24,11 @@ store::ClientOptions client_options() {
 class StoreWorld::Server final : public os::Program {
  public:
   Server(os::System& system, StoreWorld& owner) : owner_(owner) {
-    store::StoreOptions options{
-        .address = {"0.0.0.0", 2379, {}}, .folder = "/store", .token = kToken};
+    // Little is kept in the write-ahead file, so that moving pages meets faults, too.
+    store::StoreOptions options{.address = {"0.0.0.0", 2379, {}},
+                                .folder = "/store",
+                                .token = kToken,
+                                .disk = {.waiting_pages_max = 15, .forget_at_once = 3}};
     auto started = store::StoreServer::start(system, std::move(options));
     if (started.ok()) {
       server_ = std::move(started).value();
