@@ -18,14 +18,6 @@ const CLI::App& chosen(const CLI::App& app) {
   return below.empty() ? app : chosen(*below.front());
 }
 
-std::optional<std::uint64_t> parse_number(std::string_view digits) {
-  std::uint64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [rest, failed] = std::from_chars(digits.data(), end, number);
-  if (failed != std::errc() || rest != end) return std::nullopt;
-  return number;
-}
-
 std::string number_problem(const std::string& digits) {
   if (parse_number(digits)) return "";
   return text("\"", digits, "\" is not a whole number from 0 to 18446744073709551615");
@@ -100,6 +92,14 @@ std::string path_of(const CLI::App& app) {
   return text(path_of(*app.get_parent()), " ", app.get_name());
 }
 
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  std::uint64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [rest, failed] = std::from_chars(digits.data(), end, number);
+  if (failed != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t& into,
                         const std::string& about) {
   const auto keep = [&into](const CLI::results_t& values) {
@@ -120,6 +120,25 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, std::optional<st
   return app.add_option(name, keep, about)
       ->type_name("N")
       ->check(CLI::Validator(number_problem, ""));
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& into,
+                          const std::string& about) {
+  const auto problem = [](const std::string& word) -> std::string {
+    const auto duration = parse_duration(word);
+    if (!duration.ok()) return duration.error().message;
+    return *duration > Duration::zero() ? "" : text("\"", word, "\" is no time at all");
+  };
+  const auto keep = [&into](const CLI::results_t& values) {
+    into = parse_duration(values.at(0)).value();
+    return true;
+  };
+  return app.add_option(name, keep, about)->type_name("TIME")->check(CLI::Validator(problem, ""));
+}
+
+std::string word_problem(const std::string& word, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), word) != known.end()) return "";
+  return text("\"", word, "\" is none of ", list_text(known));
 }
 
 }  // namespace edl::cli

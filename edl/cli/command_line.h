@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "edl/base/result.h"
+#include "edl/base/time.h"
 #include "edl/cli/output.h"
 
 namespace edl::cli {
@@ -64,5 +65,26 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t& i
                         const std::string& about);
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& into,
                         const std::string& about);
+std::optional<std::uint64_t> parse_number(std::string_view digits);
+// One that is a time, "5s", and not zero.
+CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& into,
+                          const std::string& about);
+// Empty when `word` is one of the known.
+std::string word_problem(const std::string& word, const std::vector<std::string>& known);
+// One that is one of a few words, each with its meaning.
+template <class T>
+CLI::Option* add_word(CLI::App& app, const std::string& name, T& into, const std::string& about,
+                      const std::map<std::string, T>& words) {
+  const auto keep = [&into, words](const CLI::results_t& values) {
+    into = words.at(values.at(0));
+    return true;
+  };
+  std::vector<std::string> known;
+  for (const auto& [word, meaning] : words) known.push_back(word);
+  return app.add_option(name, keep, about)
+      ->type_name("WORD")
+      ->check(CLI::Validator([known](const std::string& word) { return word_problem(word, known); },
+                             ""));
+}
 
 }  // namespace edl::cli

@@ -2,9 +2,9 @@
 
 namespace edl::cli {
 
-void add_commands(CommandLine& line) {
+void add_commands(CommandLine& line, Console& console) {
   add_data(line);
-  add_store(line);
+  add_store(line, console);
   add_completion(line);
 }
 

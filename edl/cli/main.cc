@@ -19,11 +19,29 @@ Result<void> write(std::FILE* file, std::string_view content) {
                text("cannot write the answer: ", std::strerror(reason))};
 }
 
+Result<std::string> read_input(std::size_t bytes_max) {
+  constexpr std::size_t kPiece = 64 * 1024;
+  std::string input;
+  std::size_t got = kPiece;
+  while (got > 0 && input.size() <= bytes_max) {
+    const std::size_t had = input.size();
+    input.resize(had + kPiece);
+    got = std::fread(input.data() + had, 1, kPiece, stdin);
+    input.resize(had + got);
+  }
+  if (std::ferror(stdin) != 0) {
+    return Error{Code::kUnavailable, text("cannot read standard input: ", std::strerror(errno))};
+  }
+  if (input.size() <= bytes_max) return input;
+  return Error{Code::kExhausted, text("standard input is longer than ", bytes_max, " bytes")};
+}
+
 int run(std::vector<std::string> arguments) {
   Output out([](std::string_view content) { return write(stdout, content); });
   Output errors([](std::string_view content) { return write(stderr, content); });
   CommandLine line(EDL_VERSION);
-  add_commands(line);
+  Console console{read_input, errors};
+  add_commands(line, console);
   const int exit_code = line.run(std::move(arguments), out, errors);
   out.flush();
   errors.flush();

@@ -34,7 +34,7 @@ class StoreServe final : public Command {
     EDL_TRY(store::StoreOptions options, read_options(*system));
     std::unique_ptr<http::TlsContext> tls;
     if (!tls_.certificate.empty() || !tls_.key.empty()) {
-      // TLS EDL_TRY(tls, http::TlsContext::for_server(system->disk(), tls_));
+      EDL_TRY(tls, http::TlsContext::for_server(system->disk(), tls_));
       options.tls = tls.get();
     }
     EDL_TRY(const auto server, store::StoreServer::start(*system, std::move(options)));

@@ -121,7 +121,9 @@ void Client::attempt(Call& call) {
 void Client::on_answer(Call& call, const http::Url& url, Result<http::Response> answer) {
   if (!answer.ok()) {
     leave(url);
-    const bool certain = answer.error().code == Code::kUnavailable;
+    // An address or a certificate that is wrong (kInvalid): nothing was sent.
+    const Code code = answer.error().code;
+    const bool certain = code == Code::kUnavailable || code == Code::kInvalid;
     if (certain || call.plan.is_safe) return retry(call, answer.error());
     return call.finish(answer.error());
   }
@@ -135,8 +137,12 @@ void Client::on_answer(Call& call, const http::Url& url, Result<http::Response> 
 }
 
 void Client::retry(Call& call, Error error) {
-  if (system_.now() + call.pause >= call.deadline) return call.finish(std::move(error));
-  call.error = std::move(error);
+  const bool is_last = call.failed + 1 >= options_.endpoints.size();
+  const bool is_hopeless = error.code == Code::kInvalid && is_last;  // another try is the same
+  if (is_hopeless || system_.now() + call.pause >= call.deadline) {
+    return call.finish(std::move(error));
+  }
+  call.error = error;
   // Every endpoint once, then a pause.
   const bool all_failed = ++call.failed % options_.endpoints.size() == 0;
   const Duration pause = all_failed ? call.pause : Duration::zero();

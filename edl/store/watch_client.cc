@@ -31,7 +31,7 @@ class WatchClient::Subscription final : public os::Pending::Operation {
 };
 
 WatchClient::WatchClient(Client& client, WatchOptions options)
-    : client_(client), options_(options), pause_(kPauseMin) {}
+    : client_(client), options_(std::move(options)), pause_(kPauseMin) {}
 
 WatchClient::~WatchClient() { *alive_ = false; }
 
@@ -65,9 +65,7 @@ void WatchClient::open() {
   heard_ = client_.system().now();
   http::StreamCallbacks callbacks;
   callbacks.on_head = [this](const http::Response& head) {
-    if (head.status != 200) {
-      on_broken({Code::kUnavailable, text("the store answered with HTTP status ", head.status)});
-    }
+    if (head.status != 200) on_refused(head.status);
   };
   callbacks.on_piece = [this](std::string_view piece) { on_piece(piece); };
   callbacks.on_end = [this](Result<void> end) {
@@ -78,7 +76,19 @@ void WatchClient::open() {
   watch_silence();
 }
 
+// A client that is wrong is wrong the next time, too; one that is early or not alone is not.
+void WatchClient::on_refused(int status) {
+  constexpr int kBad = 400, kLate = 408, kTooMany = 429, kServerError = 500;
+  const bool final =
+      status >= kBad && status < kServerError && status != kLate && status != kTooMany;
+  const std::string why = text("the store refused the watch with HTTP status ", status);
+  if (!final) return on_broken({Code::kUnavailable, why});
+  end_all({Code::kInvalid, why});
+}
+
 void WatchClient::on_broken(const Error& error) {
+  // The first break is no news: a stream may end, and etcd's is silent for minutes.
+  if (++failures_ == 2 && options_.on_state) options_.on_state(error);
   client_.system().log().debug("watch broken", {{"why", error.message}});
   client_.leave(stream_url_);
   silence_.cancel();
@@ -128,6 +138,7 @@ void WatchClient::on_response(const WatchResponse& response) {
   if (found == watches_.end()) return;  // nobody waits for it any more
   Watch& watch = found->second;
   pause_ = kPauseMin;
+  if (std::exchange(failures_, 0) >= 2 && options_.on_state) options_.on_state({});
   if (response.canceled) {
     const bool compacted = response.compact_revision > 0;
     return end(found->first,

@@ -25,6 +25,8 @@ using OnWatch = std::function<void(Result<WatchBatch>)>;
 struct WatchOptions {
   Duration silence_max = 15s;  // then the stream is taken for dead; the embedded store speaks up
   Duration head_limit = 5s;
+  // Told when the store cannot be reached again (why), and when it is back.
+  std::function<void(const Result<void>&)> on_state{};
 };
 
 class WatchClient {
@@ -52,6 +54,7 @@ class WatchClient {
   void end(WatchId id, const Error& error);
   void end_all(const Error& error);
   void on_broken(const Error& error);
+  void on_refused(int status);
   void watch_silence();
 
   Client& client_;
@@ -62,6 +65,7 @@ class WatchClient {
   http::Url stream_url_;
   std::optional<JsonSplitter> splitter_;
   Duration pause_;
+  int failures_ = 0;  // streams in a row that told nothing
   Time heard_{};
   std::uint64_t opened_ = 0;
   os::Pending opening_;

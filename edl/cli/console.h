@@ -1,0 +1,18 @@
+// What a command may need of the terminal besides the place for its answer.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "edl/cli/output.h"
+
+namespace edl::cli {
+
+struct Console {
+  // All of standard input; an error when it is longer than `bytes_max`.
+  std::function<Result<std::string>(std::size_t bytes_max)> read_input;
+  Output& talk;  // standard error
+};
+
+}  // namespace edl::cli
