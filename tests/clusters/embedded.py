@@ -3,15 +3,15 @@ import subprocess
 
 from servers import Server
 
-FIRST_LINE = "listening on http://"
+FIRST_LINE = "listening on http"  # or https
 
 
 class EmbeddedServer(Server):
     """It says where it listens, so the first start takes any port and later ones the same again."""
 
-    def __init__(self, program, folder):
-        super().__init__("edl store", [program, "store", "serve", f"--data={folder}/data"], 0,
-                         f"{folder}/embedded.log")
+    def __init__(self, program, folder, *options):
+        super().__init__("edl store", [program, "store", "serve", f"--data={folder}/data",
+                                       *options], 0, f"{folder}/embedded.log")
 
     def start(self):
         with open(self.log, "ab") as log:

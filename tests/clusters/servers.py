@@ -1,5 +1,7 @@
 """Processes of a test: they listen on loopback and end with the test, by their own ids."""
+import contextlib
 import http.client
+import random
 import signal
 import socket
 import subprocess
@@ -10,11 +12,15 @@ START_SECONDS = 30.0
 
 
 def free_ports(count):
-    """Ports nobody listens on now. All are held until the last one is known, so they differ."""
+    """Ports nobody listens on now. All are held until the last one is known, so they differ. They
+    are below those that connections get by themselves: nobody takes one while its server is down,
+    and no client that tries again and again can connect to itself."""
     held = []
     try:
-        for _ in range(count):
-            held.append(socket.create_server(("127.0.0.1", 0)))
+        while len(held) < count:
+            port = random.SystemRandom().randrange(10000, 30000)
+            with contextlib.suppress(OSError):
+                held.append(socket.create_server(("127.0.0.1", port)))
         return [one.getsockname()[1] for one in held]
     finally:
         for one in held:
