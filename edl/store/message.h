@@ -106,7 +106,8 @@ using Request =
 using Response =
     std::variant<NoOp, RangeResponse, PutResponse, DeleteRangeResponse, std::vector<TxnResponse>>;
 
-// One operation of a transaction. A transaction within it is a list of exactly one.
+// One operation of a transaction. A transaction within it is a list of exactly one. With a {} here
+// clang would want TxnRequest to be complete.
 struct RequestOp {
   Request request;
 };
