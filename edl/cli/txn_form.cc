@@ -1,7 +1,7 @@
 #include "edl/cli/txn_form.h"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
 
 #include "edl/base/base64.h"
 #include "edl/base/json.h"
@@ -15,25 +15,29 @@ constexpr JsonLimits kLimits{.bytes_max = 8 << 20, .depth_max = 64};
 
 using Names = std::vector<std::string>;
 template <class T>
-using Words = std::vector<std::pair<std::string, T>>;
+struct Word {
+  std::string_view word;
+  T meaning;
+};
 
-const Words<store::CompareTarget> kTargets{{"version", store::CompareTarget::kVersion},
-                                           {"create", store::CompareTarget::kCreate},
-                                           {"mod", store::CompareTarget::kMod},
-                                           {"value", store::CompareTarget::kValue},
-                                           {"lease", store::CompareTarget::kLease}};
-const Words<store::CompareResult> kResults{{"equal", store::CompareResult::kEqual},
-                                           {"greater", store::CompareResult::kGreater},
-                                           {"less", store::CompareResult::kLess},
-                                           {"not_equal", store::CompareResult::kNotEqual}};
-const Words<store::SortOrder> kOrders{{"ascend", store::SortOrder::kAscend},
-                                      {"descend", store::SortOrder::kDescend}};
-const Words<store::SortTarget> kSorts{{"key", store::SortTarget::kKey},
-                                      {"version", store::SortTarget::kVersion},
-                                      {"create", store::SortTarget::kCreate},
-                                      {"mod", store::SortTarget::kMod},
-                                      {"value", store::SortTarget::kValue}};
-const Names kKeyFields{"key", "key_base64", "prefix", "from_key", "range_end", "range_end_base64"};
+constexpr Word<store::CompareTarget> kTargets[] = {{"version", store::CompareTarget::kVersion},
+                                                   {"create", store::CompareTarget::kCreate},
+                                                   {"mod", store::CompareTarget::kMod},
+                                                   {"value", store::CompareTarget::kValue},
+                                                   {"lease", store::CompareTarget::kLease}};
+constexpr Word<store::CompareResult> kResults[] = {{"equal", store::CompareResult::kEqual},
+                                                   {"greater", store::CompareResult::kGreater},
+                                                   {"less", store::CompareResult::kLess},
+                                                   {"not_equal", store::CompareResult::kNotEqual}};
+constexpr Word<store::SortOrder> kOrders[] = {{"ascend", store::SortOrder::kAscend},
+                                              {"descend", store::SortOrder::kDescend}};
+constexpr Word<store::SortTarget> kSorts[] = {{"key", store::SortTarget::kKey},
+                                              {"version", store::SortTarget::kVersion},
+                                              {"create", store::SortTarget::kCreate},
+                                              {"mod", store::SortTarget::kMod},
+                                              {"value", store::SortTarget::kValue}};
+constexpr std::string_view kKeyFields[] = {"key",      "key_base64", "prefix",
+                                           "from_key", "range_end",  "range_end_base64"};
 
 // One object of the form: `what` is the way to it, as in "success[0].put".
 class Form {
@@ -69,8 +73,8 @@ class Form {
     return *decoded;
   }
 
-  template <class T>
-  void word(const char* name, T& into, const Words<T>& words) {
+  template <class T, std::size_t count>
+  void word(const char* name, T& into, const Word<T> (&words)[count]) {
     std::optional<std::string> given;
     in_.read_optional(name, given);
     if (!given) return;
@@ -80,7 +84,7 @@ class Form {
         into = meaning;
         return;
       }
-      names.push_back(known);
+      names.emplace_back(known);
     }
     in_.fail(
         text("field \"", name, "\" is \"", *given, "\", but must be one of ", list_text(names)));
@@ -115,7 +119,7 @@ class Form {
 };
 
 Names with_keys(Names names) {
-  names.insert(names.begin(), kKeyFields.begin(), kKeyFields.end());
+  names.insert(names.begin(), std::begin(kKeyFields), std::end(kKeyFields));
   return names;
 }
 

@@ -5,18 +5,22 @@
 import base64
 import json
 import os
+import re
 import signal
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import store_commands
 from store_commands import Between, Case, Commands, needs_etcd, sentence_problem
-from store_commands_story import tell_story
+from store_commands_story import tell_story, without_own
 
 # From tests/clusters, which store_commands has put on the path.
 import etcd
 from embedded import Embedded
 from servers import free_ports
 
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/reference/cli.md"
 KV_FIELDS = ["key", "value", "create_revision", "mod_revision", "version", "lease"]
 
 
@@ -180,6 +184,20 @@ class OnAnyStore:
                          (1, [False, True]), status)
         self.assertIsNone(sentence_problem(status.talk), status)
         self.assertIn("refused", status.rows()[0]["reason"])
+
+
+    def test_the_examples_of_the_document_are_true(self):
+        text = DOCUMENT.read_text(encoding="utf-8")
+        blocks = [block for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+                  if "edl store" in block]
+        self.assertGreater(len(blocks), 1)
+        for block in blocks:
+            script = "".join(re.findall(r"^\$ (.*\n)", block, re.MULTILINE))
+            wanted = re.sub(r"^\$ .*\n", "", block, flags=re.MULTILINE)
+            program = f"'{store_commands.PROGRAM}' \"$@\" --endpoint={self.edl.endpoint}"
+            done = subprocess.run(["bash", "-c", f"edl() {{ {program}; }}\n{script}"], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            self.assertEqual(without_own(done.stdout), without_own(wanted), script)
 
 
 class OnEmbedded(OnAnyStore, Case):
