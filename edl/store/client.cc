@@ -142,7 +142,7 @@ void Client::retry(Call& call, Error error) {
   if (is_hopeless || system_.now() + call.pause >= call.deadline) {
     return call.finish(std::move(error));
   }
-  call.error = error;
+  call.error = std::move(error);
   // Every endpoint once, then a pause.
   const bool all_failed = ++call.failed % options_.endpoints.size() == 0;
   const Duration pause = all_failed ? call.pause : Duration::zero();
