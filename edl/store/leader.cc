@@ -45,8 +45,9 @@ os::Pending LeaderKey::take(const std::string& id, const Leadership& before, Dur
   Change change{.conditions = {{key_, before.revision}},
                 .puts = {{key_, leadership_text(ours), 0}}};
   return settle(store_, std::move(change), key_, limit,
-                [ours, done = std::move(done)](Result<Settled> settled) {
+                [ours, done = std::move(done)](Result<Settled> settled) mutable {
                   if (!settled.ok()) return done(settled.error());
+                  ours.revision = settled->revision;
                   if (settled->happened) return done(ours);
                   if (!settled->stored) {
                     return done(Error{Code::kConflict, "the leader's key was deleted"});

@@ -24,7 +24,9 @@ class Settling final : public os::Pending::Operation {
   void attempt() {
     under_way_ = store_.change(change_, [this](Result<Changed> changed) {
       if (!changed.ok()) return retry(changed.error(), [this] { attempt(); });
-      if (changed->happened) return finish(Settled{.happened = true});
+      if (changed->happened) {
+        return finish(Settled{.happened = true, .revision = changed->revision});
+      }
       look();
     });
   }

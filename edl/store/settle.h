@@ -8,6 +8,7 @@ namespace edl::store {
 
 struct Settled {
   bool happened = false;             // by one of our tries that we saw succeed
+  Revision revision = 0;             // that the puts have, if it happened
   std::optional<KeyValue> stored{};  // what the key has, if we did not see one succeed
 };
 
