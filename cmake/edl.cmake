@@ -54,6 +54,11 @@ function(edl_room name)
 
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} *.h)
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")  # those need what their tests define
+  file(GLOB inner CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} */CMakeLists.txt)
+  foreach(room IN LISTS inner)  # a room inside this one looks after its own
+    get_filename_component(folder ${room} DIRECTORY)
+    list(FILTER headers EXCLUDE REGEX "^${folder}/")
+  endforeach()
   set(stubs)
   foreach(header IN LISTS headers)
     string(REPLACE "/" "_" stub ${header})

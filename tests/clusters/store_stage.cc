@@ -6,6 +6,9 @@
 
 #include "edl/base/text.h"
 #include "edl/store/etcd_store.h"
+#ifdef EDL_WITH_ZOOKEEPER
+#include "edl/store/zookeeper/zookeeper_store.h"
+#endif
 
 namespace edl::store {
 
@@ -15,6 +18,9 @@ Setup& setup() {
 }
 
 std::unique_ptr<Store> open_store_under_test(os::System& system) {
+#ifdef EDL_WITH_ZOOKEEPER
+  if (setup().is_zookeeper()) return zookeeper::open_store(system, setup().store).value();
+#endif
   return std::make_unique<EtcdStore>(
       system, ClientOptions{.endpoints = parse_endpoints(setup().store).value()});
 }

@@ -1,5 +1,6 @@
 // What every Store promises, on a real server: store_suite.py starts it and runs this.
 //   store_suite --store=http://127.0.0.1:P,... [--members=N] [--runner] [GoogleTest's options]
+//   store_suite --stores    names the schemes it was built with
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -400,6 +401,13 @@ int main(int argc, char** argv) {
       setup.store = argument.substr(8);
     } else if (argument.starts_with("--members=")) {
       setup.members = std::atoi(argument.c_str() + 10);
+    } else if (argument == "--stores") {
+#ifdef EDL_WITH_ZOOKEEPER
+      std::puts("http zk");
+#else
+      std::puts("http");
+#endif
+      return 0;
     } else if (argument == "--runner") {
       setup.has_runner = true;
     } else {

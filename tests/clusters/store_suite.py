@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import etcd  # noqa: E402
+import zookeeper  # noqa: E402
 from embedded import Embedded  # noqa: E402
 from servers import SKIP  # noqa: E402
 
@@ -24,6 +25,10 @@ ASK = "ask: "
 
 def urls(group):
     return ",".join(f"http://127.0.0.1:{server.port}" for server in group.servers)
+
+
+def zookeeper_url(group):
+    return "zk://" + ",".join(f"127.0.0.1:{server.port}" for server in group.servers)
 
 
 class Backend:
@@ -36,14 +41,26 @@ class Backend:
         self.store = store  # group -> --store
 
 
-def backends(edl):
+def backends(program, edl):
     no_etcd = None if os.access(etcd.PROGRAM, os.X_OK) else \
         f"there is no {etcd.PROGRAM}; install the package etcd-server"
+    no_zookeeper = zookeeper.missing() or without_zookeeper(program)
     return [
         Backend("embedded", None, lambda folder: Embedded(edl, folder)),
         Backend("one etcd", no_etcd, etcd.Etcd),
         Backend("three etcd", no_etcd, lambda folder: etcd.Etcd(folder, members=3)),
+        Backend("one zookeeper", no_zookeeper, zookeeper.ZooKeeper, zookeeper_url),
+        Backend("three zookeeper", no_zookeeper,
+                lambda folder: zookeeper.ZooKeeper(folder, members=3), zookeeper_url),
     ]
+
+
+def without_zookeeper(program):
+    """Why the suite cannot speak to ZooKeeper; None when it can."""
+    built = subprocess.run([program, "--stores"], stdout=subprocess.PIPE, text=True, check=True)
+    if "zk" in built.stdout.split():
+        return None
+    return "store_suite was built without libzookeeper; install the package libzookeeper-mt-dev"
 
 
 class Faults:
@@ -146,7 +163,7 @@ def parse(arguments):
     parser.add_argument("--only", help="names of stores, separated by commas")
     parser.add_argument("--filter", default="*", help="GoogleTest's filter")
     options = parser.parse_args(arguments)
-    known = [one.name for one in backends(options.edl)]
+    known = [one.name for one in backends(options.program, options.edl)]
     options.only = options.only.split(",") if options.only else known
     for name in options.only:
         if name not in known:
@@ -158,7 +175,7 @@ def main(arguments):
     options = parse(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("store_suite: told to end"))
     outcomes, skipped = [], []
-    for backend in backends(options.edl):
+    for backend in backends(options.program, options.edl):
         if backend.name not in options.only:
             continue
         if backend.missing:
