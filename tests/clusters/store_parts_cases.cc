@@ -254,6 +254,23 @@ TEST_F(StoreFaults, a_registration_survives_the_death_and_return_of_the_server) 
   facts.wait_for({{key("after"), "1"}});
 }
 
+// Its leases are over, and so is what the store remembered of its connections.
+TEST_F(StoreFaults, a_process_that_was_stopped_catches_up) {
+  caller_.put(key("stays"), "1");
+  caller_.put(key("leased"), "1", caller_.grant(kLease).value());
+  Facts facts(caller_, folder());
+  Registered registered(stage_, key("worker"));
+  EXPECT_TRUE(facts.wait_for(Fact::Kind::kPut, key("worker")));
+  EXPECT_TRUE(facts.wait_for(Fact::Kind::kPut, key("leased")));
+  ask_runner("stop us");
+  EXPECT_TRUE(facts.wait_for(Fact::Kind::kPut, key("worker"), 2));
+  facts.wait_for({{key("stays"), "1"}, {key("worker"), "here"}});
+  if (setup().is_zookeeper()) facts.wait_for_current(2);  // with a new session
+  caller_.put(key("after"), "1");
+  facts.wait_for({{key("after"), "1"}, {key("stays"), "1"}, {key("worker"), "here"}});
+  EXPECT_FALSE(facts.wait_for(Fact::Kind::kPut, key("stays"), 2, 0s)) << "told twice";
+}
+
 TEST_F(StoreFaults, everything_goes_on_while_one_member_is_dead) {
   if (setup().members < 2) GTEST_SKIP() << "there is only one member";
   Facts facts(caller_, key("watched/"));

@@ -11,6 +11,13 @@
 #endif
 
 namespace edl::store {
+namespace {
+
+#ifdef EDL_WITH_ZOOKEEPER
+constexpr Duration kSessionTimeout = 4s;  // less than store_suite.py stops us for
+#endif
+
+}  // namespace
 
 Setup& setup() {
   static Setup setup;
@@ -19,7 +26,11 @@ Setup& setup() {
 
 std::unique_ptr<Store> open_store_under_test(os::System& system) {
 #ifdef EDL_WITH_ZOOKEEPER
-  if (setup().is_zookeeper()) return zookeeper::open_store(system, setup().store).value();
+  if (setup().is_zookeeper()) {
+    auto options = zookeeper::parse_options(setup().store).value();
+    options.session_timeout = kSessionTimeout;
+    return std::make_unique<zookeeper::ZooKeeperStore>(system, options);
+  }
 #endif
   return std::make_unique<EtcdStore>(
       system, ClientOptions{.endpoints = parse_endpoints(setup().store).value()});

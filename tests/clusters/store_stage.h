@@ -32,7 +32,8 @@ Setup& setup();
 std::unique_ptr<Store> open_store_under_test(os::System& system);
 
 // Writes the wish to standard output and waits until the runner has fulfilled it:
-// "kill one" (the leader, where there is one), "kill all", "restart".
+// "kill one" (the leader, where there is one), "kill all", "restart", "stop us" (this process, for
+// longer than leases and sessions last).
 void ask_runner(const std::string& wish);
 
 class Stage {
@@ -49,8 +50,8 @@ class Stage {
     std::promise<Result<T>> promise;
     auto future = promise.get_future();
     os::Pending pending;
+    bool inside = true;
     on_loop([&] {
-      bool inside = true;
       pending = ask([&](Result<T> result) {
         EXPECT_FALSE(inside) << "called back inside the call";
         promise.set_value(std::move(result));

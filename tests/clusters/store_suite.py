@@ -21,6 +21,7 @@ from embedded import Embedded  # noqa: E402
 from servers import SKIP  # noqa: E402
 
 ASK = "ask: "
+STOPPED_SECONDS = 7.0  # longer than the suite's leases and sessions last
 
 
 def urls(group):
@@ -66,8 +67,9 @@ def without_zookeeper(program):
 class Faults:
     """Does what the suite asks for."""
 
-    def __init__(self, group):
+    def __init__(self, group, process):
         self.group = group
+        self.process = process  # the suite's
         self.killed = 0
 
     def fulfil(self, wish):
@@ -77,6 +79,10 @@ class Faults:
             self.kill(self.group.servers)
         elif wish == "restart":
             self.restart()
+        elif wish == "stop us":
+            self.process.send_signal(signal.SIGSTOP)
+            time.sleep(STOPPED_SECONDS)
+            self.process.send_signal(signal.SIGCONT)
         else:
             raise RuntimeError(f"the suite asked for {wish!r}, which nobody knows")
 
@@ -136,15 +142,15 @@ def run(program, backend, test_filter, outcome):
         process = None
         try:
             group.start()
-            faults = Faults(group)
             command = [program, f"--store={backend.store(group)}", "--runner",
                        f"--members={len(group.servers)}", f"--gtest_filter={test_filter}"]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        text=True)
+            faults = Faults(group, process)
             converse(process, faults, outcome)
             outcome.killed = faults.killed
             code = process.wait()
-            if code not in (0, 1):
+            if code != 0 and not outcome.failed:
                 outcome.problem = f"the suite ended with {code}"
         except RuntimeError as error:
             outcome.problem = str(error)

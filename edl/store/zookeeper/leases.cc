@@ -113,7 +113,7 @@ Leases::Lease* Leases::find(LeaseId id) {
 
 LeaseId Leases::add(std::shared_ptr<Session> session, Duration length) {
   const LeaseId id = session->id();
-  session->when_over([this, id] { end(id); });
+  session->hand_over([this, id] { end(id); });
   leases_[id] = {.session = std::move(session), .length = length};
   extend(id, ensemble_.system().now());
   return id;

@@ -66,9 +66,14 @@ void Session::start(os::System& system) {
 
 Session::~Session() { close(); }
 
-void Session::close() {
-  options_.on_connected = options_.on_over = [] {};
+void Session::hand_over(std::function<void()> on_over) {
+  options_.on_connected = [] {};
   options_.on_changed = [](const std::string&) {};
+  options_.on_over = std::move(on_over);
+}
+
+void Session::close() {
+  hand_over([] {});
   if (handle_ == nullptr) return;
   zookeeper_close(std::exchange(handle_, nullptr));
   // The library does not call back for all; who was told already is not in `calls_` by then.

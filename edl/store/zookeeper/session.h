@@ -56,7 +56,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // takes milliseconds, and at worst 3 s when the server does not read what we send. What is under
   // way is answered with ZCLOSING.
   void close();
-  void when_over(std::function<void()> on_over) { options_.on_over = std::move(on_over); }
+  // From now on only this is told.
+  void hand_over(std::function<void()> on_over);
 
   // Destroying the Pending drops the callback. A path that is not there: ZNONODE.
   [[nodiscard]] os::Pending get(const std::string& path, Watch watch, OnAnswer done);
