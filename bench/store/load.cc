@@ -92,13 +92,13 @@ void Comparison::add(std::size_t server, Samples samples) {
 }
 
 std::vector<double> Comparison::of_rounds(std::size_t server, const std::string& what) const {
-  static const std::map<std::string, double> kParts{
+  static const std::map<std::string, double> parts{
       {"p50_us", 0.5}, {"p90_us", 0.9}, {"p99_us", 0.99}};
   std::vector<double> values;
   for (const Samples& block : blocks_[server]) {
-    const auto part = kParts.find(what);
-    values.push_back(part == kParts.end() ? static_cast<double>(block.micros.size()) / block.seconds
-                                          : percentile(block.micros, part->second));
+    const auto part = parts.find(what);
+    values.push_back(part == parts.end() ? static_cast<double>(block.micros.size()) / block.seconds
+                                         : percentile(block.micros, part->second));
   }
   return values;
 }

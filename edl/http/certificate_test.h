@@ -31,7 +31,7 @@ class TestIdentity {
   explicit TestIdentity(const Options& options)
       : key_(EVP_EC_gen("P-256")), certificate_(X509_new()) {
     X509_set_version(certificate_, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate_), ++serial_);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate_), ++last_serial);
     const auto now = std::chrono::floor<std::chrono::seconds>(options.now.time_since_epoch());
     const auto begin = now - std::chrono::hours(1);
     const auto end = begin + std::chrono::floor<std::chrono::seconds>(options.valid);
@@ -77,7 +77,7 @@ class TestIdentity {
     X509_EXTENSION_free(extension);
   }
 
-  inline static int serial_ = 0;
+  inline static int last_serial = 0;
   EVP_PKEY* key_;
   X509* certificate_;
 };

@@ -23,7 +23,7 @@ constexpr std::size_t kLastChunkBytes = 5;
 // what has come.
 struct GrowingBody {
   using value_type = std::string;
-  class reader {
+  class reader {  // NOLINT(readability-identifier-naming): as Beast wants it
    public:
     template <bool kRequest, class Fields>
     reader(const beast::header<kRequest, Fields>&, value_type& body) : body_(body) {}

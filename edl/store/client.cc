@@ -21,11 +21,11 @@ http::ClientOptions http_options(const ClientOptions& options) {
 
 template <class Response>
 const std::optional<Header>& header_of(const Response& response) {
-  static const std::optional<Header> kNone;
+  static const std::optional<Header> none;
   if constexpr (requires { response.header; }) {
     return response.header;
   } else {
-    return response.result ? response.result->header : kNone;
+    return response.result ? response.result->header : none;
   }
 }
 

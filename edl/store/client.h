@@ -73,8 +73,8 @@ class Client {
   struct Call;
   struct Plan {
     std::string path;
-    bool is_safe;     // to be done twice
-    bool is_ordered;  // its answer's revision is never older than what was known before
+    bool is_safe = false;     // to be done twice
+    bool is_ordered = false;  // its answer's revision is never older than what was known before
   };
 
   template <class Request, class Response>

@@ -19,7 +19,7 @@ class Cluster {
   // A store on a machine of its own; `folder` makes it another one after a restart.
   int add_server(const std::string& host) {
     const int node = world_.add_node(host);
-    world_.install(host, [this, host](os::System& system, const os::Arguments& argv) {
+    world_.install(host, [](os::System& system, const os::Arguments& argv) {
       auto server = StoreServer::start(
           system, {.address = {"0.0.0.0", 2379, {}}, .folder = argv.at(1), .token = kToken});
       EXPECT_TRUE(server.ok());

@@ -108,10 +108,10 @@ Result<void> StoreDisk::prepare() {
   EDL_TRY(Statement add_lease, db.prepare("INSERT INTO leases VALUES(?,?)"));
   EDL_TRY(Statement end_lease, db.prepare("DELETE FROM leases WHERE id=?"));
   EDL_TRY(Statement pages, db.prepare("PRAGMA page_count"));
-  statements_.reset(new Statements{std::move(begin), std::move(commit), std::move(rollback),
-                                   std::move(setting), std::move(set), std::move(add_version),
-                                   std::move(forget), std::move(add_lease), std::move(end_lease),
-                                   std::move(pages)});
+  statements_ = std::make_unique<Statements>(
+      Statements{std::move(begin), std::move(commit), std::move(rollback), std::move(setting),
+                 std::move(set), std::move(add_version), std::move(forget), std::move(add_lease),
+                 std::move(end_lease), std::move(pages)});
   return measure();
 }
 

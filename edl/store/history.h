@@ -76,12 +76,12 @@ KeyValue key_value(const KeyEntry& entry, const Version& version);
 class History {
  public:
   struct Change {
-    const KeyEntry* entry;
+    const KeyEntry* entry = nullptr;
     Place place;
   };
   struct Hit {
-    const KeyEntry* entry;
-    const Version* version;
+    const KeyEntry* entry = nullptr;
+    const Version* version = nullptr;
   };
 
   // Asking.

@@ -134,7 +134,7 @@ http::Response StoreServer::status() const {
                         .raft_term = header.raft_term,
                         .raft_applied_index = static_cast<std::uint64_t>(header.revision),
                         .db_size_in_use = disk_->bytes()};
-  if (disk_full_) status.errors.push_back("the disk is full");
+  if (disk_full_) status.errors.emplace_back("the disk is full");
   return json_response(message_text(status));
 }
 

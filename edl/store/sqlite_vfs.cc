@@ -77,7 +77,7 @@ int sector_size(sqlite3_file*) { return 4096; }
 // A write that a power cut tears does not touch what lies beside it.
 int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-const sqlite3_io_methods kMethods = {
+constexpr sqlite3_io_methods kMethods = {
     .iVersion = 1,  // no shared memory, no mapping
     .xClose = close_file,
     .xRead = read_file,

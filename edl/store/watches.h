@@ -37,11 +37,11 @@ class Watches {
     std::string key;
     std::string range_end;
     Place next;  // of the first change that it was not told
-    bool puts;
-    bool deletes;
-    bool prev_kv;
-    bool progress;
-    bool fragment;
+    bool puts = false;
+    bool deletes = false;
+    bool prev_kv = false;
+    bool progress = false;
+    bool fragment = false;
   };
 
   WatchResponse create(const WatchCreateRequest& request, const StoreCore& core);

@@ -203,7 +203,7 @@ std::vector<std::string> Facts::told() {
         lines.push_back("deleted " + fact.kv.key);
         break;
       case Fact::Kind::kCurrent:
-        lines.push_back("current");
+        lines.emplace_back("current");
         break;
     }
   }

@@ -3,7 +3,9 @@
 #include "tests/clusters/store_stage.h"
 
 // zookeeper_close forgets the requests that are under way: neither called back nor freed.
+// NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's name
 extern "C" const char* __lsan_default_suppressions();
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" const char* __lsan_default_suppressions() { return "leak:libzookeeper_mt"; }
 
 namespace edl::store {

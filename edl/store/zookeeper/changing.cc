@@ -14,7 +14,7 @@ bool is_key(const Answer& node) { return is_there(node) && !is_marker(node.data)
 
 // There is no step that checks for absence. Making it fails if it is there; nobody sees it.
 void expect_absent(const std::string& path, std::vector<Step>& steps) {
-  steps.push_back({.kind = Step::Kind::kCreate, .path = path, .data = kMarker});
+  steps.push_back({.kind = Step::Kind::kCreate, .path = path, .data = marker_value});
   steps.push_back({.kind = Step::Kind::kDelete, .path = path, .version = 0});
 }
 
@@ -138,7 +138,7 @@ Result<void> Changing::plan_put(const Change::Put& put, std::vector<Step>& steps
   if (!stays) {
     steps.push_back({.kind = Step::Kind::kCreate,
                      .path = put.key,
-                     .data = kMarker,
+                     .data = marker_value,
                      .ephemeral = put.lease != 0});
     version = 0;
   }
@@ -155,8 +155,10 @@ void Changing::plan_delete(const std::string& key, std::vector<Step>& steps) con
         return put.key.starts_with(key + "/");
       });
   if (stays) {
-    steps.push_back(
-        {.kind = Step::Kind::kSet, .path = key, .data = kMarker, .version = node.stat.version});
+    steps.push_back({.kind = Step::Kind::kSet,
+                     .path = key,
+                     .data = marker_value,
+                     .version = node.stat.version});
   } else {
     steps.push_back({.kind = Step::Kind::kDelete, .path = key, .version = node.stat.version});
   }
@@ -201,7 +203,7 @@ void Changing::make_parents() {
   parents_left_ = parents.size();
   for (const std::string& parent : parents) {
     calls_.push_back(session().create(
-        parent, kMarker, [this, parent](const Answer& answer) { on_parent(parent, answer); }));
+        parent, marker_value, [this, parent](const Answer& answer) { on_parent(parent, answer); }));
   }
 }
 

@@ -38,10 +38,10 @@ Result<void> check_prefix(const std::string& prefix) {
 }
 
 std::string data_of(const std::string& value) {
-  return value.starts_with('\0') ? kMarker + value : value;
+  return value.starts_with('\0') ? marker_value + value : value;
 }
 
-bool is_marker(const std::string& data) { return data == kMarker; }
+bool is_marker(const std::string& data) { return data == marker_value; }
 
 KeyValue key_value(const std::string& path, const Answer& answer) {
   KeyValue kv{.key = path,

@@ -15,7 +15,7 @@
 
 namespace edl::store::zookeeper {
 
-inline const std::string kMarker(1, '\0');
+inline const std::string marker_value(1, '\0');
 
 // kInvalid when ZooKeeper cannot have such a path.
 Result<void> check_key(const std::string& key);
