@@ -6,8 +6,7 @@ import socket
 
 from servers import Server, free_ports, wait_for
 
-JAR = "/usr/share/java/zookeeper.jar"
-ENVIRONMENT = "/etc/zookeeper/conf/environment"  # Debian's; names the jars
+JAR = "/usr/share/java/zookeeper.jar"  # names the jars that it needs in its manifest
 MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 TICK_MS = 500  # sessions last from 2 to 20 ticks
 
@@ -17,17 +16,8 @@ def missing():
     if not shutil.which("java"):
         return "there is no Java; install the package default-jre-headless"
     if not os.path.exists(JAR):
-        return f"there is no {JAR}; install the package zookeeper"
+        return f"there is no {JAR}; install the package libzookeeper-java"
     return None
-
-
-def class_path():
-    """The jar names those it needs in its manifest, so on Debian it is enough."""
-    jars = [JAR]
-    if os.path.exists(ENVIRONMENT):
-        with open(ENVIRONMENT) as file:
-            jars += re.findall(r"/usr/share/java/[^:\"\s]+\.jar", file.read())
-    return ":".join(dict.fromkeys(jars))
 
 
 def ask(port, word):
@@ -75,7 +65,7 @@ class ZooKeeper:
                     f"clientPort={ports[i]}", "clientPortAddress=127.0.0.1", "maxClientCnxns=0",
                     "admin.enableServer=false", "4lw.commands.whitelist=srvr", *peers, ""]))
             command = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                       "-cp", f"{home}:{class_path()}", "-Dzookeeper.admin.enableServer=false",
+                       "-cp", f"{home}:{JAR}", "-Dzookeeper.admin.enableServer=false",
                        MAIN, f"{home}/zoo.cfg"]
             self.servers.append(ZooKeeperServer(f"zookeeper z{i}", command, ports[i],
                                                 f"{home}/log"))
