@@ -30,7 +30,8 @@ class StoreServe final : public Command {
 
   Result<void> run(Output& out) override {
     const auto sink = stderr_log_sink(verbose_ ? Level::kInfo : Level::kWarn);
-    const auto system = os::posix_system({.log_sink = sink.get(), .name = "store"});
+    const auto system =
+        os::posix_system({.log_sink = sink.get(), .name = "store", .private_files = true});
     EDL_TRY(store::StoreOptions options, read_options(*system));
     std::unique_ptr<http::TlsContext> tls;
     if (!tls_.certificate.empty() || !tls_.key.empty()) {

@@ -355,6 +355,13 @@ class ErrorsTest(unittest.TestCase):
             connection.close()
         self.assertEqual(self.serve().content(), {"/a": "1"})
 
+    def test_others_may_not_read_the_data(self):
+        self.assertEqual(self.serve().put("/k", "v")[0], 200)
+        self.assertIn("store.db", os.listdir(self.data))
+        for name in os.listdir(self.data):
+            mode = os.stat(f"{self.data}/{name}").st_mode & 0o077
+            self.assertEqual(mode, 0, f"{name}: {mode:o}")
+
     def test_a_unix_socket_works_and_survives_a_crash(self):
         path = os.path.join(self.folder, "socket")
         server = self.serve(listen=f"unix:{path}")

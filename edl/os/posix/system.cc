@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -59,6 +60,7 @@ class AsioSystem final : public PosixSystem {
         disk_(posix_disk()),
         network_(posix_network(loop_)),
         processes_(posix_processes(loop_, Descriptor(options.parent_descriptor))) {
+    if (options.private_files) ::umask(S_IRWXG | S_IRWXO);
     if (options.adopts_orphans) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
 

@@ -12,6 +12,7 @@ struct PosixOptions {
   LogSink* log_sink = nullptr;  // outlives the system
   std::string name = "edl";     // starts the log lines
   int parent_descriptor = -1;   // what kParentVariable says, or ForkedChild
+  bool private_files = false;   // nobody else may read what this process makes, or connect to it
   bool adopts_orphans = false;  // grandchildren whose parent died become ours to reap
 };
 
