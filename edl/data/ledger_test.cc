@@ -1,0 +1,134 @@
+#include "edl/data/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "edl/base/random.h"
+#include "edl/data/verify.h"
+#include "edl/model/position.h"
+
+namespace edl::data {
+namespace {
+
+using model::LedgerRecord;
+using model::Step;
+
+constexpr std::uint64_t kSamples = 100;
+
+// A job that trains, loses its last steps now and then, and trains them again. What each line of
+// its ledger was, is kept.
+LedgerLines honest_lines(Random& random, int steps) {
+  Ledger ledger;
+  LedgerLines lines;
+  std::vector<model::Position> before{{}};  // before step s at s - 1
+  std::uint64_t generation = 1;
+  for (int i = 0; i < steps; ++i) {
+    if (random.once_in(10) && before.size() > 3) {
+      before.resize(before.size() - random.below(3));
+      ++generation;
+    }
+    if (random.once_in(5)) ++generation;
+    const auto plan = model::next_step(before.back(), kSamples, random.below(40) + 1);
+    LedgerRecord record{.generation = model::Generation(generation),
+                        .step = plan.step,
+                        .epoch = plan.epoch,
+                        .position = plan.positions.from,
+                        .samples = plan.positions.size()};
+    record.digest[0] = static_cast<std::byte>(random.below(256));
+    EXPECT_TRUE(ledger.append(record).ok());
+    lines.push_back(ledger.records().back());
+    before.push_back(plan.after());
+  }
+  return lines;
+}
+
+// As somebody would who wants to hide what he changed: with chains that fit.
+LedgerLines chained_again(const LedgerLines& lines) {
+  Ledger ledger;
+  LedgerLines out;
+  for (const LedgerRecord& line : lines) {
+    if (ledger.append(line).ok()) out.push_back(ledger.records().back());
+  }
+  return out;
+}
+
+TEST(Ledger, an_honest_history_is_proven) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    const LedgerLines lines = honest_lines(random, 60);
+    const LedgerLines part(lines.begin(), lines.begin() + 20);  // of a member that died
+    const LedgerLines ledgers[] = {lines, part, lines};
+    const Verification verified = verify(ledgers, kSamples);
+    EXPECT_TRUE(verified.proven())
+        << "seed " << seed << ": "
+        << (verified.violations.empty() ? "nothing" : verified.violations[0].detail);
+    EXPECT_GT(verified.epochs, 1u);
+  }
+}
+
+TEST(Ledger, a_changed_line_breaks_the_chain) {
+  Random random(7);
+  for (int i = 0; i < 100; ++i) {
+    LedgerLines lines = honest_lines(random, 30);
+    LedgerRecord& line = lines[random.below(lines.size())];
+    line.digest[5] ^= std::byte{1};
+    const Verification verified = verify({&lines, 1}, kSamples);
+    ASSERT_FALSE(verified.proven());
+    EXPECT_EQ(verified.violations[0].kind, ViolationKind::kBrokenChain);
+  }
+}
+
+TEST(Ledger, a_wrong_history_is_found_even_when_its_chain_fits) {
+  Random random(8);
+  int kinds[5] = {};
+  for (int i = 0; i < 300; ++i) {
+    LedgerLines lines = honest_lines(random, 30);
+    LedgerRecord& line = lines[random.below(lines.size() - 2)];
+    const bool shorter = random.once_in(2) && line.samples > 1;
+    if (shorter) {
+      --line.samples;
+    } else {
+      line.position += 1;
+    }
+    const LedgerLines forged = chained_again(lines);
+    const Verification verified = verify({&forged, 1}, kSamples);
+    // A line that a later one replaced may say what it likes.
+    const bool replaced = std::none_of(forged.begin(), forged.end(), [&](const auto& other) {
+      return other.step == line.step && other.generation > line.generation;
+    });
+    if (!replaced) continue;
+    EXPECT_FALSE(verified.proven());
+    for (const Violation& violation : verified.violations) {
+      ++kinds[static_cast<std::size_t>(violation.kind)];
+    }
+  }
+  EXPECT_GT(kinds[static_cast<std::size_t>(ViolationKind::kMissingSample)], 10);
+  EXPECT_GT(kinds[static_cast<std::size_t>(ViolationKind::kRepeatedSample)], 10);
+}
+
+TEST(Ledger, members_that_disagree_are_found) {
+  Random random(9);
+  const LedgerLines lines = honest_lines(random, 20);
+  LedgerLines other = lines;
+  other.back().digest[0] ^= std::byte{1};
+  const LedgerLines ledgers[] = {lines, chained_again(other)};
+  const Verification verified = verify(ledgers, kSamples);
+  EXPECT_EQ(verified.conflicting, 1u);
+  EXPECT_EQ(verified.violations.at(0).kind, ViolationKind::kConflictingStep);
+}
+
+TEST(Ledger, nothing_is_left_out_and_nothing_goes_back_in_its_generation) {
+  Ledger ledger;
+  const auto record = [](std::uint64_t step, std::uint64_t generation) {
+    return LedgerRecord{
+        .generation = model::Generation(generation), .step = Step(step), .epoch = model::Epoch(0)};
+  };
+  EXPECT_FALSE(ledger.append(record(2, 1)).ok());
+  EXPECT_TRUE(ledger.append(record(1, 1)).ok());
+  EXPECT_TRUE(ledger.append(record(2, 1)).ok());
+  EXPECT_FALSE(ledger.append(record(2, 1)).ok());
+  EXPECT_TRUE(ledger.append(record(2, 2)).ok());
+  EXPECT_EQ(ledger.last_step(), Step(2));
+}
+
+}  // namespace
+}  // namespace edl::data
