@@ -21,7 +21,7 @@ struct ByPlace {
 // Any split of V logical workers among P members, scattered too.
 std::vector<std::vector<LogicalWorker>> scatter(Random& random, std::uint32_t v, std::uint32_t p) {
   std::vector<std::vector<LogicalWorker>> carried(p);
-  for (std::uint32_t i = 0; i < v; ++i) carried[random.below(p)].push_back(LogicalWorker(i));
+  for (std::uint32_t i = 0; i < v; ++i) carried[random.below(p)].emplace_back(i);
   return carried;
 }
 
