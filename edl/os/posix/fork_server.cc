@@ -71,13 +71,25 @@ struct State : std::enable_shared_from_this<State> {
     request.done(refused);
   }
 
-  // Its children are ours now (when this process adopts orphans), so we wait for them ourselves.
+  // Nobody wants more children. The server sees its end and exits; until then it may still tell
+  // of exits.
+  void leave() {
+    for (Request& request : requests) request.done = [](auto) {};
+    if (alive) ::shutdown(socket.native_handle(), SHUT_WR);
+  }
+
+  // Only now its children are ours (when this process adopts orphans), and we wait for them.
+  void on_server_exit() {
+    if (alive) take_answers();
+    if (alive) lose_server();
+    for (auto& [pid, watch] : children) watch->start();
+    children.clear();
+  }
+
   void lose_server() {
     alive = false;
     boost::system::error_code ignored;
     socket.close(ignored);
-    for (auto& [pid, watch] : children) watch->start();
-    children.clear();
     while (!requests.empty()) {
       const Request request = std::move(requests.front());
       requests.pop_front();
@@ -96,16 +108,20 @@ struct State : std::enable_shared_from_this<State> {
 
 class PosixForkServer final : public ForkServer {
  public:
-  PosixForkServer(asio::io_context& loop, Started started, ExitDone exited) {
-    watch_ = std::make_shared<ExitWatch>(loop, std::move(started.pidfd), std::move(exited));
-    watch_->start();
+  PosixForkServer(asio::io_context& loop, Started started, ExitDone exited)
+      : exited_(std::make_shared<ExitDone>(std::move(exited))) {
+    Descriptor pidfd = std::move(started.pidfd);
     state_ = std::make_shared<State>(loop, std::move(started));
     state_->listen();
+    const auto report = [state = state_, wanted = exited_](Exit exit) {
+      state->on_server_exit();
+      if (*wanted) (*wanted)(exit);
+    };
+    std::make_shared<ExitWatch>(loop, std::move(pidfd), report)->start();
   }
   ~PosixForkServer() override {
-    watch_->forget();
-    for (Request& request : state_->requests) request.done = [](auto) {};
-    state_->lose_server();
+    *exited_ = nullptr;
+    state_->leave();
   }
 
   void fork(std::vector<std::string> arguments, std::string output_path, ForkDone done,
@@ -146,7 +162,7 @@ class PosixForkServer final : public ForkServer {
     return ours;
   }
 
-  std::shared_ptr<ExitWatch> watch_;
+  std::shared_ptr<ExitDone> exited_;  // empty once nobody wants the report
   std::shared_ptr<State> state_;
 };
 

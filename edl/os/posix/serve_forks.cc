@@ -52,11 +52,15 @@ void report_exits(int socket, std::vector<Forked>& children) {
   std::erase_if(children, [&](const Forked& child) {
     siginfo_t status{};
     const auto pidfd = static_cast<id_t>(child.pidfd.number());
-    const int failed = ::waitid(static_cast<idtype_t>(P_PIDFD), pidfd, &status, WEXITED | WNOHANG);
-    if (failed != 0 || status.si_pid == 0) return false;
+    const auto wait = [&](int how) {
+      return ::waitid(static_cast<idtype_t>(P_PIDFD), pidfd, &status, WEXITED | WNOHANG | how);
+    };
+    if (wait(WNOWAIT) != 0 || status.si_pid == 0) return false;
     const bool by_itself = status.si_code == CLD_EXITED;
-    answer(socket, {ForkEvent::kExited, child.pid, by_itself ? status.si_status : 0,
-                    by_itself ? 0 : status.si_status});
+    const ForkAnswer exit{ForkEvent::kExited, child.pid, by_itself ? status.si_status : 0,
+                          by_itself ? 0 : status.si_status};
+    if (!answer(socket, exit)) return false;  // it is left to who adopts it
+    wait(0);
     return true;
   });
 }
