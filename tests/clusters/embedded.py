@@ -1,7 +1,7 @@
 """EDL's own store on loopback: `edl store serve`."""
 import subprocess
 
-from servers import Server
+from servers import Group, Server
 
 FIRST_LINE = "listening on http"  # or https
 
@@ -31,20 +31,7 @@ class EmbeddedServer(Server):
             self.process.stdout.close()
 
 
-class Embedded:
+class Embedded(Group):
     def __init__(self, program, folder):
-        self.servers = [EmbeddedServer(program, folder)]
-
-    def start(self):
-        self.servers[0].start()
-        self.wait_until_healthy()
-
-    def stop(self):
-        self.servers[0].kill()
-
-    def wait_until_healthy(self):
-        self.servers[0].wait_until_healthy()
-
-    def restart(self, index):
-        self.servers[index].start()
-        self.servers[index].wait_until_healthy()
+        super().__init__()
+        self.servers.append(EmbeddedServer(program, folder))

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from servers import SKIP, Server, free_ports, wait_for
+from servers import SKIP, Group, Server, free_ports, wait_for
 
 PROGRAM = "/usr/bin/etcd"
 
@@ -17,14 +17,14 @@ def skip_without_etcd():
         sys.exit(SKIP)
 
 
-class Etcd:
+class Etcd(Group):
     """`members` processes with etcd's own timings: the shortest lease depends on them."""
 
     def __init__(self, folder, members=1):
         ports = free_ports(2 * members)
         peers = [f"http://127.0.0.1:{port}" for port in ports[members:]]
         cluster = ",".join(f"m{i}={peer}" for i, peer in enumerate(peers))
-        self.servers = []
+        super().__init__()
         for i in range(members):
             client = f"http://127.0.0.1:{ports[i]}"
             command = [PROGRAM, "--name", f"m{i}", "--data-dir", f"{folder}/m{i}",
@@ -34,24 +34,6 @@ class Etcd:
                        "--initial-cluster", cluster, "--initial-cluster-state", "new",
                        "--initial-cluster-token", os.path.basename(folder)]
             self.servers.append(Server(f"etcd m{i}", command, ports[i], f"{folder}/m{i}.log"))
-
-    def start(self):
-        for server in self.servers:
-            server.start()
-        self.wait_until_healthy()
-
-    def stop(self):
-        for server in self.servers:
-            server.kill()
-
-    def wait_until_healthy(self):
-        for server in self.servers:
-            if server.running():
-                server.wait_until_healthy()
-
-    def restart(self, index):
-        self.servers[index].start()
-        self.servers[index].wait_until_healthy()
 
     def leader(self):
         """The index of the member that leads, once the running ones agree on it."""

@@ -82,3 +82,28 @@ class Server:
     def tail(self):
         with open(self.log, errors="replace") as file:
             return "".join(file.readlines()[-10:])
+
+
+class Group:
+    """Servers that belong together, in `self.servers`."""
+
+    def __init__(self):
+        self.servers = []
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        self.wait_until_healthy()
+
+    def stop(self):
+        for server in self.servers:
+            server.kill()
+
+    def wait_until_healthy(self):
+        for server in self.servers:
+            if server.running():
+                server.wait_until_healthy()
+
+    def restart(self, index):
+        self.servers[index].start()
+        self.servers[index].wait_until_healthy()

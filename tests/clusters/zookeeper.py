@@ -4,7 +4,7 @@ import re
 import shutil
 import socket
 
-from servers import Server, free_ports, wait_for
+from servers import Group, Server, free_ports, wait_for
 
 JAR = "/usr/share/java/zookeeper.jar"  # names the jars that it needs in its manifest
 MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -48,12 +48,12 @@ class ZooKeeperServer(Server):
         wait_for(ready, f"{self.name} to serve", 60)
 
 
-class ZooKeeper:
+class ZooKeeper(Group):
     def __init__(self, folder, members=1):
         ports = free_ports(3 * members)
         peers = [f"server.{i + 1}=127.0.0.1:{ports[members + i]}:{ports[2 * members + i]}"
                  for i in range(members)] if members > 1 else []
-        self.servers = []
+        super().__init__()
         for i in range(members):
             home = f"{folder}/z{i}"
             os.makedirs(f"{home}/data")
@@ -69,20 +69,6 @@ class ZooKeeper:
                        MAIN, f"{home}/zoo.cfg"]
             self.servers.append(ZooKeeperServer(f"zookeeper z{i}", command, ports[i],
                                                 f"{home}/log"))
-
-    def start(self):
-        for server in self.servers:
-            server.start()
-        self.wait_until_healthy()
-
-    def stop(self):
-        for server in self.servers:
-            server.kill()
-
-    def wait_until_healthy(self):
-        for server in self.servers:
-            if server.running():
-                server.wait_until_healthy()
 
     def leader(self):
         """The index of the member that leads; of one server, that one."""

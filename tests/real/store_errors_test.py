@@ -180,11 +180,14 @@ class ErrorsTest(unittest.TestCase):
                 refusals.append(key)
         self.fail(f"the disk never got full: {len(acknowledged)} puts, refused: {refusals}")
 
-    def test_a_full_disk_refuses_writes_loses_nothing_and_recovers(self):
+    def small_disk(self):
         disk = os.path.join(self.folder, "disk")
         os.mkdir(disk)
         self.mounted("-t", "tmpfs", "-o", "size=12m", "none", disk)
-        data = os.path.join(disk, "data")
+        return disk, os.path.join(disk, "data")
+
+    def test_a_full_disk_refuses_writes_loses_nothing_and_recovers(self):
+        disk, data = self.small_disk()
         server = self.serve(data)
         acknowledged, refusals = {}, []
         for number in range(20):
@@ -207,10 +210,7 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual(self.serve(data).content(), acknowledged)
 
     def test_a_crash_on_a_full_disk_loses_nothing(self):
-        disk = os.path.join(self.folder, "disk")
-        os.mkdir(disk)
-        self.mounted("-t", "tmpfs", "-o", "size=12m", "none", disk)
-        data = os.path.join(disk, "data")
+        disk, data = self.small_disk()
         server = self.serve(data)
         acknowledged, refusals = {}, []
         ballast = os.path.join(disk, "reserve")
