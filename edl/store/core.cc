@@ -1,7 +1,6 @@
 #include "edl/store/core.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "edl/store/range.h"
 #include "edl/store/refusals.h"

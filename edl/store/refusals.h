@@ -1,10 +1,12 @@
 // etcd's own words for what it refuses.
 #pragma once
 
+#include "edl/base/result.h"
 #include "edl/store/core.h"
 
 namespace edl::store {
 
+inline Refusal unreadable(const Error& why) { return {3, why.message}; }
 inline Refusal empty_key() { return {3, "etcdserver: key is not provided"}; }
 inline Refusal key_not_found() { return {3, "etcdserver: key not found"}; }
 inline Refusal value_provided() { return {3, "etcdserver: value is provided"}; }

@@ -106,22 +106,19 @@ void StoreServer::on_exchange(std::unique_ptr<http::Exchange> exchange) {
 }
 
 void StoreServer::on_unary(std::unique_ptr<http::Exchange> exchange) {
-  constexpr int kInvalidArgument = 3;
   auto request = read_unary(exchange->request().target, exchange->request().body);
   if (!request.ok()) {
-    return exchange->answer(refusal_response({kInvalidArgument, request.error().message}));
+    return exchange->answer(refusal_response(unreadable(request.error())));
   }
   waiting_.push_back({std::move(exchange), std::move(request).value()});
   want_turn();
 }
 
 void StoreServer::on_status(http::Exchange& exchange) {
-  constexpr int kInvalidArgument = 3;
   const auto json = first_json_value(exchange.request().body);
   const auto request =
       json.ok() ? read_message<StatusRequest>(RawJson(*json)) : Result<StatusRequest>(json.error());
-  exchange.answer(request.ok() ? status()
-                               : refusal_response({kInvalidArgument, request.error().message}));
+  exchange.answer(request.ok() ? status() : refusal_response(unreadable(request.error())));
 }
 
 http::Response StoreServer::status() const {
@@ -158,9 +155,8 @@ void StoreServer::turn() {
   turn_wanted_ = false;
   if (ended_) return;
   const Time now = system_.now();
-  const bool change_waits = std::any_of(waiting_.begin(), waiting_.end(),
-                                        [](const Waiting& one) { return changes(one.request); });
-  if (disk_full_ && change_waits) probe_disk();
+  const auto is_change = [](const Waiting& one) { return changes(one.request); };
+  if (disk_full_ && std::any_of(waiting_.begin(), waiting_.end(), is_change)) probe_disk();
   std::vector<UnaryResponse> answers = apply_all(now);
   if (!commit()) {
     if (ended_) return;
