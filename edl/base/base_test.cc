@@ -83,6 +83,19 @@ TEST(Bytes, crc_matches_the_published_check_value) {
   EXPECT_EQ(crc32c(bytes_of("56789"), crc32c(bytes_of("1234"))), 0xE3069283u);
 }
 
+TEST(Bytes, crc_of_every_length_is_what_its_polynomial_says) {
+  Bytes bytes;
+  for (int length = 0; length < 100; ++length) {
+    std::uint32_t crc = 0xFFFFFFFFu;
+    for (const std::byte byte : bytes) {
+      crc ^= std::to_integer<std::uint32_t>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78u : 0u);
+    }
+    EXPECT_EQ(crc32c(bytes), ~crc) << length;
+    bytes.push_back(static_cast<std::byte>(mix64(static_cast<std::uint64_t>(length))));
+  }
+}
+
 TEST(Random, is_the_same_everywhere) {
   // The first outputs of splitmix64 from state 0, as published with it.
   EXPECT_EQ(mix64(0), 0xE220A8397B1DCDAFu);

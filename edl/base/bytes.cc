@@ -22,6 +22,38 @@ int nibble(char c) {
   return -1;
 }
 
+std::uint32_t crc_by_table(ConstBytes bytes, std::uint32_t crc) {
+  for (const std::byte byte : bytes) {
+    crc = (crc >> 8) ^ kCrcTable[(crc ^ std::to_integer<std::uint32_t>(byte)) & 255];
+  }
+  return crc;
+}
+
+#if defined(__x86_64__)
+bool crc_in_hardware() {
+  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
+  return has;
+}
+
+__attribute__((target("sse4.2"))) std::uint32_t crc_by_hardware(ConstBytes bytes,
+                                                                std::uint32_t crc) {
+  std::uint64_t wide = crc;
+  for (; bytes.size() >= sizeof wide; bytes = bytes.subspan(sizeof wide)) {
+    wide = __builtin_ia32_crc32di(wide, load_int<std::uint64_t>(bytes.data()));
+  }
+  crc = static_cast<std::uint32_t>(wide);
+  for (const std::byte byte : bytes) {
+    crc = __builtin_ia32_crc32qi(crc, std::to_integer<unsigned char>(byte));
+  }
+  return crc;
+}
+#else
+bool crc_in_hardware() { return false; }
+std::uint32_t crc_by_hardware(ConstBytes bytes, std::uint32_t crc) {
+  return crc_by_table(bytes, crc);
+}
+#endif
+
 }  // namespace
 
 std::string hex(ConstBytes bytes) {
@@ -58,11 +90,7 @@ bool equal_in_constant_time(ConstBytes a, ConstBytes b) {
 }
 
 std::uint32_t crc32c(ConstBytes bytes, std::uint32_t crc) {
-  crc = ~crc;
-  for (const std::byte byte : bytes) {
-    crc = (crc >> 8) ^ kCrcTable[(crc ^ std::to_integer<std::uint32_t>(byte)) & 255];
-  }
-  return ~crc;
+  return ~(crc_in_hardware() ? crc_by_hardware(bytes, ~crc) : crc_by_table(bytes, ~crc));
 }
 
 }  // namespace edl

@@ -17,6 +17,9 @@ class File {
   // Reads up to into.size() bytes; fewer only at the end of the file.
   virtual Result<std::size_t> read_at(std::uint64_t offset, ByteSpan into) = 0;
   virtual Result<void> write_at(std::uint64_t offset, ConstBytes bytes) = 0;
+  // Adds to the end in one system call. With Open::kAppend nothing of what others append to the
+  // same file comes in between; an error when only a part found room.
+  virtual Result<void> append(ConstBytes bytes) = 0;
   virtual Result<std::uint64_t> size() = 0;
   virtual Result<void> truncate(std::uint64_t bytes) = 0;
   virtual Result<void> sync() = 0;
@@ -29,9 +32,11 @@ class DiskLock {
 };
 
 enum class Open {
-  kRead,       // must exist
-  kWrite,      // read and write, made when absent
-  kCreateNew,  // read and write, must not exist
+  kRead,           // must exist
+  kWrite,          // read and write, made when absent
+  kCreateNew,      // read and write, must not exist
+  kCreatePrivate,  // the same, and only its owner may read it
+  kAppend,         // read and append only, made when absent
 };
 
 class Disk {

@@ -29,6 +29,10 @@ class Stream {
 
   // Answers how many bytes came, at least one; 0 when the other end has closed.
   virtual void read(ByteSpan into, ReadDone done) = 0;
+  // What has come already, without waiting: how many bytes, 0 when nothing is there now; `read`
+  // then tells whether there will be more. Only while no read is under way. A stream may always say
+  // 0.
+  virtual std::size_t read_now(ByteSpan /*into*/) { return 0; }
   // Answers when all pieces are accepted for sending, which is before they have arrived.
   virtual void write(std::span<const ConstBytes> pieces, WriteDone done) = 0;
   // Sends what was accepted, then ends. No callback comes any more.

@@ -29,6 +29,7 @@ struct Spawn {
   std::string directory;                                         // to run in; empty: ours
   std::string output_path;  // standard output and error are appended there; empty: ours
   bool dies_with_parent = false;
+  bool own_session = false;  // what is typed at our terminal (Ctrl-C) does not reach it
 };
 
 using ExitDone = std::function<void(Exit)>;
@@ -65,6 +66,9 @@ class Processes {
                                                                 ExitDone exited) = 0;
   // The stream to the process that started us, when it did so by `spawn` or `fork`; else null.
   virtual Stream* parent() = 0;
+  // Ends this process on the spot, with a code or by SIGKILL: nothing is flushed, closed or told.
+  // For drills; any thread may call it.
+  virtual void end_self(const Exit& exit) = 0;
 };
 
 }  // namespace edl::os

@@ -264,6 +264,27 @@ TEST(PosixChildren, write_their_output_to_a_file_and_know_their_environment) {
   }));
 }
 
+TEST(PosixChildren, can_have_a_session_of_their_own) {
+  PosixStage stage;
+  EXPECT_TRUE(stage.play([&](System& system) {
+    struct Keep : Program {
+      std::unique_ptr<Child> child;
+    };
+    auto keep = std::make_unique<Keep>();
+    Spawn spawn;
+    spawn.argv = {"/bin/sh", "-c", "test $(cut -d' ' -f6 /proc/$$/stat) = $$"};
+    spawn.own_session = true;
+    keep->child = system.processes()
+                      .spawn(spawn,
+                             [&system](Exit exit) {
+                               EXPECT_EQ(exit, Exit{});
+                               system.finish(0);
+                             })
+                      .value();
+    return keep;
+  }));
+}
+
 TEST(PosixChildren, a_fork_server_with_threads_is_refused_with_a_sentence) {
   PosixStage stage;
   EXPECT_TRUE(stage.play([&](System& system) {

@@ -72,6 +72,43 @@ TEST_P(Streams, carry_bytes_in_order_and_tell_the_end_over_unix_sockets) {
   play<Unix>();
 }
 
+TEST_P(Streams, give_at_once_what_has_come) {
+  struct AtOnce : Program {
+    AtOnce(System& system, Stage&) : buffer(4), rest(10) {
+      auto listening =
+          system.network().listen({"127.0.0.1", 0, {}}, [&](std::unique_ptr<Stream> stream) {
+            server = std::move(stream);
+            server->read(buffer, [&](Result<std::size_t> got) {
+              std::size_t all = got.value();
+              while (const std::size_t more = server->read_now(rest)) all += more;
+              EXPECT_GT(all, 0u);
+              server->read(buffer, [&system](Result<std::size_t> last) {
+                EXPECT_EQ(last.value(), 0u) << "the end is told by read";
+                system.finish(0);
+              });
+              client->close();
+            });
+          });
+      EDL_CHECK(listening.ok());
+      listener = std::move(listening).value();
+      pending = system.network().connect(listener->address(), 10s, [this](auto stream) {
+        ASSERT_TRUE(stream.ok());
+        client = std::move(stream).value();
+        EXPECT_EQ(client->read_now(rest), 0u) << "nobody sends anything to it";
+        const std::vector<ConstBytes> pieces{bytes_of("12"), bytes_of("3")};
+        client->write(pieces, [](Result<void>) {});
+      });
+    }
+    Bytes buffer;
+    Bytes rest;
+    std::unique_ptr<Listener> listener;
+    std::unique_ptr<Stream> server;
+    std::unique_ptr<Stream> client;
+    Pending pending;
+  };
+  play<AtOnce>();
+}
+
 TEST_P(Streams, connecting_to_nobody_is_refused) {
   struct Refused : Program {
     Refused(System& system, Stage& stage) {

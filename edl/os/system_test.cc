@@ -161,6 +161,24 @@ TEST_P(Disks, names_can_be_changed_and_listed) {
   play<Names>();
 }
 
+TEST_P(Disks, what_is_appended_never_overwrites) {
+  struct Appended : DiskScene {
+    Appended(System& system, Stage& stage) : DiskScene(system, stage) {
+      const auto one = disk.open(root + "/f", Open::kAppend).value();
+      const auto other = disk.open(root + "/f", Open::kAppend).value();
+      EXPECT_TRUE(one->append(bytes_of("ab")).ok());
+      EXPECT_TRUE(other->append(bytes_of("cd")).ok());
+      EXPECT_TRUE(one->append(bytes_of("ef")).ok());
+      EXPECT_EQ(content("f"), "abcdef");
+      const auto third = disk.open(root + "/f", Open::kWrite).value();
+      EXPECT_TRUE(third->append(bytes_of("gh")).ok());
+      EXPECT_EQ(content("f"), "abcdefgh");
+      EXPECT_FALSE(disk.open(root + "/f", Open::kRead).value()->append(bytes_of("x")).ok());
+    }
+  };
+  play<Appended>();
+}
+
 TEST_P(Disks, a_lock_is_held_by_one) {
   struct Locked : DiskScene {
     Locked(System& system, Stage& stage) : DiskScene(system, stage) {

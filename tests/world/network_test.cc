@@ -52,9 +52,9 @@ struct Ends {
   };
 
   struct Client final : Program {
-    Client(System& system, Ends& both) : ends(both) {
+    Client(System& of_client, Ends& both) : its(of_client), ends(both) {
       ends.client = this;
-      pending = system.network().connect({"b", 80, {}}, 10s, [this](auto connected) {
+      pending = its.network().connect({"b", 80, {}}, 10s, [this](auto connected) {
         if (connected.ok()) {
           stream = std::move(connected).value();
           read();
@@ -67,6 +67,7 @@ struct Ends {
         ends.client_saw = !got.ok() ? code_name(got.error().code) : *got == 0 ? "end" : "bytes";
       });
     }
+    System& its;
     Ends& ends;
     Bytes buffer = Bytes(100);
     Pending pending;
@@ -108,6 +109,20 @@ TEST(VirtualNetwork, a_one_way_cut_lets_bytes_through_the_other_way) {
   ends.send("hello");
   ends.world.run_for(1s);
   EXPECT_EQ(ends.server_got, "hello");
+}
+
+TEST(VirtualNetwork, whoever_hears_of_no_arrival_soon_sends_nothing_new) {
+  Ends ends;
+  ends.world.cut_link(ends.b, ends.a);
+  for (int i = 0; i < 100; ++i) {
+    ends.send("x");
+    ends.world.run_for(100ms);
+  }
+  EXPECT_GT(ends.server_got.size(), 5u);
+  EXPECT_LT(ends.server_got.size(), 20u);
+  ends.world.heal_link(ends.b, ends.a);
+  ends.world.run_for(60s);
+  EXPECT_EQ(ends.server_got.size(), 100u);
 }
 
 TEST(VirtualNetwork, a_killed_process_is_seen_as_the_end) {
@@ -171,6 +186,25 @@ TEST(VirtualNetwork, connecting_into_a_cut_ends_at_the_limit) {
   EXPECT_EQ(answer, "timeout");
   EXPECT_GE(answered, Time(3s));
   EXPECT_LE(answered, Time(3100ms));
+}
+
+TEST(VirtualNetwork, who_gives_up_connecting_is_told_nothing_whenever_that_is) {
+  int told = 0;
+  for (int events = 1; events <= 30; ++events) {
+    Ends ends;
+    bool is_told = false;
+    Pending attempt = ends.client->its.network().connect({"b", 80, {}}, 10s,
+                                                         [&](const auto&) { is_told = true; });
+    int left = events;
+    (void)ends.world.run_until([&] { return --left == 0 || is_told; }, 10s);
+    attempt.cancel();
+    const bool was_told = std::exchange(is_told, false);
+    ends.world.run_for(10s);
+    EXPECT_FALSE(is_told) << "given up after " << events << " events";
+    told += was_told ? 1 : 0;
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_LT(told, 30);
 }
 
 TEST(VirtualClock, the_wall_jumps_and_the_other_does_not) {

@@ -61,6 +61,7 @@ Result<Started> start_process(const Spawn& spawn, int socket_type);
 // Opens the file that a child's output is appended to; invalid when the path is empty.
 Result<Descriptor> open_output(const std::string& path);
 Descriptor open_pidfd(int pid);
+int signal_number(Signal signal);
 
 std::unique_ptr<ForkServer> posix_fork_server(boost::asio::io_context& loop, Started server,
                                               ExitDone exited);

@@ -20,8 +20,8 @@ namespace {
 
 class PosixFile final : public File {
  public:
-  PosixFile(Descriptor descriptor, std::string path)
-      : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
+  PosixFile(Descriptor descriptor, std::string path, Open mode)
+      : descriptor_(std::move(descriptor)), path_(std::move(path)), mode_(mode) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, ByteSpan into) override {
     std::size_t done = 0;
@@ -37,6 +37,7 @@ class PosixFile final : public File {
   }
 
   Result<void> write_at(std::uint64_t offset, ConstBytes bytes) override {
+    EDL_CHECK(mode_ != Open::kAppend, "a file that was opened for appending has no offsets");
     while (!bytes.empty()) {
       const ssize_t put =
           ::pwrite(descriptor_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -46,6 +47,21 @@ class PosixFile final : public File {
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
     return {};
+  }
+
+  Result<void> append(ConstBytes bytes) override {
+    if (mode_ != Open::kAppend) {
+      EDL_TRY(const std::uint64_t end, size());
+      return write_at(end, bytes);
+    }
+    ssize_t put = -1;
+    do {
+      put = ::write(descriptor_.number(), bytes.data(), bytes.size());
+    } while (put < 0 && errno == EINTR);
+    if (put < 0) return os_error(errno, text("append to ", path_));
+    if (static_cast<std::size_t>(put) == bytes.size()) return {};
+    return Error{Code::kExhausted, text("cannot append to ", path_, ": only ", put, " of ",
+                                        bytes.size(), " bytes found room")};
   }
 
   Result<std::uint64_t> size() override {
@@ -68,6 +84,7 @@ class PosixFile final : public File {
  private:
   Descriptor descriptor_;
   std::string path_;
+  Open mode_;
 };
 
 class PosixDiskLock final : public DiskLock {
@@ -78,8 +95,8 @@ class PosixDiskLock final : public DiskLock {
   Descriptor descriptor_;  // the kernel drops the lock when it is closed
 };
 
-Result<Descriptor> open_descriptor(const std::string& path, int flags) {
-  Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+Result<Descriptor> open_descriptor(const std::string& path, int flags, mode_t mode = 0666) {
+  Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC, mode));
   if (!descriptor.valid()) return os_error(errno, text("open ", path));
   return descriptor;
 }
@@ -91,7 +108,10 @@ int open_flags(Open mode) {
     case Open::kWrite:
       return O_RDWR | O_CREAT;
     case Open::kCreateNew:
+    case Open::kCreatePrivate:
       return O_RDWR | O_CREAT | O_EXCL;
+    case Open::kAppend:
+      return O_RDWR | O_CREAT | O_APPEND;
   }
   return O_RDONLY;
 }
@@ -99,8 +119,9 @@ int open_flags(Open mode) {
 class PosixDisk final : public Disk {
  public:
   Result<std::unique_ptr<File>> open(const std::string& path, Open mode) override {
-    EDL_TRY(Descriptor descriptor, open_descriptor(path, open_flags(mode)));
-    return std::make_unique<PosixFile>(std::move(descriptor), path);
+    EDL_TRY(Descriptor descriptor,
+            open_descriptor(path, open_flags(mode), mode == Open::kCreatePrivate ? 0600 : 0666));
+    return std::make_unique<PosixFile>(std::move(descriptor), path, mode);
   }
 
   Result<void> rename(const std::string& from, const std::string& to) override {

@@ -19,22 +19,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-int signal_number(Signal signal) {
-  switch (signal) {
-    case Signal::kTerminate:
-      return SIGTERM;
-    case Signal::kInterrupt:
-      return SIGINT;
-    case Signal::kKill:
-      return SIGKILL;
-    case Signal::kStop:
-      return SIGSTOP;
-    case Signal::kContinue:
-      return SIGCONT;
-  }
-  return SIGTERM;
-}
-
 class PosixProcesses final : public Processes {
  public:
   PosixProcesses(asio::io_context& loop, Descriptor parent) : loop_(loop) {
@@ -57,12 +41,33 @@ class PosixProcesses final : public Processes {
 
   Stream* parent() override { return parent_.get(); }
 
+  void end_self(const Exit& exit) override {
+    if (exit.signal != 0) ::kill(::getpid(), SIGKILL);
+    ::_exit(exit.code);
+  }
+
  private:
   asio::io_context& loop_;
   std::unique_ptr<Stream> parent_;
 };
 
 }  // namespace
+
+int signal_number(Signal signal) {
+  switch (signal) {
+    case Signal::kTerminate:
+      return SIGTERM;
+    case Signal::kInterrupt:
+      return SIGINT;
+    case Signal::kKill:
+      return SIGKILL;
+    case Signal::kStop:
+      return SIGSTOP;
+    case Signal::kContinue:
+      return SIGCONT;
+  }
+  return SIGTERM;
+}
 
 ExitWatch::ExitWatch(asio::io_context& loop, Descriptor pidfd, ExitDone exited)
     : pidfd_(loop, pidfd.release()), exited_(std::move(exited)) {}

@@ -26,6 +26,7 @@ struct Image {
   int socket = -1;
   int failure = -1;
   bool dies_with_parent = false;
+  bool own_session = false;
   pid_t parent = 0;
 };
 
@@ -51,6 +52,7 @@ Image image_of(const Spawn& spawn) {
   image.argv.push_back(nullptr);
   if (!spawn.directory.empty()) image.directory = spawn.directory.c_str();
   image.dies_with_parent = spawn.dies_with_parent;
+  image.own_session = spawn.own_session;
   image.parent = ::getpid();
   return image;
 }
@@ -68,6 +70,7 @@ void move_descriptor(int from, int to) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != image.parent) ::_exit(127);  // it died before we asked
   }
+  if (image.own_session) ::setsid();
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -22,6 +22,8 @@ namespace {
 namespace asio = boost::asio;
 using SystemCode = boost::system::error_code;
 
+constexpr std::size_t kWriteBytes = 4 << 20;  // in one call of the kernel
+
 struct State {
   State(asio::io_context& loop, std::string who) : socket(loop), peer(std::move(who)) {}
   Socket socket;
@@ -59,6 +61,13 @@ class PosixStream final : public Stream {
     state_->socket.async_read_some(asio::buffer(into.data(), into.size()), finish);
   }
 
+  std::size_t read_now(ByteSpan into) override {
+    if (!state_->open) return 0;
+    const ssize_t got =
+        ::recv(state_->socket.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+
   void write(std::span<const ConstBytes> pieces, WriteDone done) override {
     EDL_CHECK(pieces.size() <= kPiecesMax);
     std::vector<asio::const_buffer> buffers;
@@ -69,7 +78,11 @@ class PosixStream final : public Stream {
       if (code) return done(state->error(code, "write to"));
       done({});
     };
-    asio::async_write(state_->socket, buffers, finish);
+    // Asio's own condition cuts everything into 64 KiB, with a look at the loop between any two.
+    const auto more = [](const SystemCode& code, std::size_t) {
+      return code ? std::size_t{0} : kWriteBytes;
+    };
+    asio::async_write(state_->socket, buffers, more, finish);
   }
 
   void close() override {

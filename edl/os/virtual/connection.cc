@@ -11,6 +11,7 @@ constexpr std::size_t kSegmentBytesMax = 64 * 1024;
 constexpr std::size_t kSendBufferBytes = 256 * 1024;
 constexpr std::size_t kReceiveBufferBytes = 256 * 1024;
 constexpr auto kFirstRetry = 200ms;
+constexpr int kUnheardMax = 10;  // packets, as the first window of TCP
 constexpr auto kRetryMax = 120s;
 constexpr auto kGiveUp = 900s;
 
@@ -28,6 +29,16 @@ void VirtualConnection::read(int i, ByteSpan into, ReadDone done) {
   end.read_into = into;
   end.read_done = std::move(done);
   serve_reader(i);
+}
+
+std::size_t VirtualConnection::read_now(int i, ByteSpan into) {
+  End& end = ends_[i];
+  EDL_CHECK(!end.read_done && !end.memory_done, "a second read at a time");
+  if (end.gone || end.incoming.empty() || into.empty()) return 0;
+  SharedBytes dropped;
+  const std::size_t length = take(end, into, dropped);
+  made_room(i);
+  return length;
 }
 
 void VirtualConnection::receive_memory(int i, MemoryDone done) {
@@ -144,6 +155,11 @@ void VirtualConnection::head_arrives(int i) {
     network_.trace_.hit("fault.net_blocked_packet");
     return retry_head(i);
   }
+  // Who hears of no arrival sends what it has sent again, and soon nothing new.
+  if (from.packets_unacknowledged > kUnheardMax && network_.blocked(to.node, from.node)) {
+    network_.trace_.hit("net.unheard_sender");
+    return retry_head(i);
+  }
   if (to.gone) {
     // Nobody is there to close towards, or the answer to bytes is a reset.
     if (from.flight.front().last) return from.flight.clear();
@@ -159,6 +175,7 @@ void VirtualConnection::head_arrives(int i) {
   Segment segment = std::move(from.flight.front());
   from.flight.pop_front();
   if (!from.flight.empty()) schedule_head(i);
+  ++from.packets_unacknowledged;
   send_acknowledgement(i, bytes, kFirstRetry);
   receive(1 - i, std::move(segment));
 }
@@ -187,6 +204,7 @@ void VirtualConnection::send_acknowledgement(int i, std::size_t bytes, Duration 
       return;
     }
     sender.unacknowledged -= bytes;
+    --sender.packets_unacknowledged;
     self->pump(i);
     self->serve_writer(i);
   });
@@ -244,14 +262,17 @@ void VirtualConnection::answer_reader(int i) {
   }
   SharedBytes memory;
   const std::size_t length = take(reader, done ? reader.read_into : ByteSpan(), memory);
-  End& sender = ends_[1 - i];
-  if (sender.head_waits_for_room) {
-    sender.head_waits_for_room = false;
-    schedule_head(1 - i);
-  }
+  made_room(i);
   if (done) return done(length);
   if (memory) return memory_done(std::unique_ptr<Memory>(new VirtualMemory(memory, false)));
   memory_done(Error{Code::kInvalid, "cannot receive memory: the other end sent plain bytes"});
+}
+
+void VirtualConnection::made_room(int i) {
+  End& sender = ends_[1 - i];
+  if (!sender.head_waits_for_room) return;
+  sender.head_waits_for_room = false;
+  schedule_head(1 - i);
 }
 
 // Takes bytes from the first chunk: as many as fit into `into`, or the one that carries memory.

@@ -60,12 +60,14 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
     std::deque<Segment> queue;   // accepted, not yet sent
     std::deque<Segment> flight;  // sent, not yet received
     std::size_t unacknowledged = 0;
+    int packets_unacknowledged = 0;
     Time last_arrival{};
     bool head_waits_for_room = false;
   };
 
   // What the ends do; `i` is 0 or 1.
   void read(int i, ByteSpan into, ReadDone done);
+  std::size_t read_now(int i, ByteSpan into);
   void receive_memory(int i, MemoryDone done);
   void write(int i, std::span<const ConstBytes> pieces, WriteDone done);
   void send_memory(int i, SharedBytes memory, WriteDone done);
@@ -90,6 +92,7 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   bool can_serve_reader(int i) const;
   void serve_reader(int i);
   void answer_reader(int i);
+  void made_room(int i);
   std::size_t take(End& reader, ByteSpan into, SharedBytes& memory);
   void serve_writer(int i);
 

@@ -28,7 +28,7 @@ class VirtualFile final : public File {
     std::shared_ptr<VirtualDisk::Inode> inode;
     std::string path;
     int owner;
-    bool writable;
+    Open mode;
   };
   VirtualFile(VirtualDisk& disk, Opened opened, std::function<bool()> running)
       : disk_(disk), opened_(std::move(opened)), running_(std::move(running)) {}
@@ -43,11 +43,12 @@ class VirtualFile final : public File {
   }
 
   Result<void> write_at(std::uint64_t offset, ConstBytes bytes) override {
-    EDL_TRY(may_write());
-    const std::uint64_t end = offset + bytes.size();
-    if (end > opened_.inode->current.size())
-      EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
-    return record({offset, copy_bytes(bytes), false});
+    EDL_CHECK(opened_.mode != Open::kAppend, "a file that was opened for appending has no offsets");
+    return write(offset, bytes);
+  }
+
+  Result<void> append(ConstBytes bytes) override {
+    return write(opened_.inode->current.size(), bytes);
   }
 
   Result<std::uint64_t> size() override {
@@ -72,8 +73,16 @@ class VirtualFile final : public File {
   Result<void> may_write() {
     disk_.before_change(opened_.owner);
     if (!running_()) return dead();
-    if (opened_.writable) return {};
+    if (opened_.mode != Open::kRead) return {};
     return Error{Code::kInvalid, text("cannot write ", opened_.path, ": opened for reading")};
+  }
+
+  Result<void> write(std::uint64_t offset, ConstBytes bytes) {
+    EDL_TRY(may_write());
+    const std::uint64_t end = offset + bytes.size();
+    if (end > opened_.inode->current.size())
+      EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
+    return record({offset, copy_bytes(bytes), false});
   }
 
   Result<void> record(VirtualDisk::Write write) {
@@ -99,7 +108,7 @@ class VirtualDiskFace final : public Disk {
     auto found = disk_.current_.find(path);
     const bool there = found != disk_.current_.end();
     if (there && found->second.inode == nullptr) return wrong("open", path, "Is a directory");
-    if (there && mode == Open::kCreateNew)
+    if (there && (mode == Open::kCreateNew || mode == Open::kCreatePrivate))
       return wrong("open", path, "File exists", Code::kConflict);
     if (!there) {
       if (mode == Open::kRead) return missing("open", path);
@@ -109,7 +118,7 @@ class VirtualDiskFace final : public Disk {
       disk_.change_name({VirtualDisk::Change::kAdd, path, {}, {inode}});
       found = disk_.current_.find(path);
     }
-    VirtualFile::Opened opened{found->second.inode, path, owner_, mode != Open::kRead};
+    VirtualFile::Opened opened{found->second.inode, path, owner_, mode};
     return std::make_unique<VirtualFile>(disk_, std::move(opened), running_);
   }
 

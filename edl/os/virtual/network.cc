@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include "edl/base/text.h"
 #include "edl/os/virtual/connection.h"
@@ -27,6 +29,9 @@ class VirtualStream final : public Stream {
 
   void read(ByteSpan into, ReadDone done) override {
     if (running()) connection_->read(end_, into, std::move(done));
+  }
+  std::size_t read_now(ByteSpan into) override {
+    return running() ? connection_->read_now(end_, into) : 0;
   }
   void write(std::span<const ConstBytes> pieces, WriteDone done) override {
     if (running()) connection_->write(end_, pieces, std::move(done));
@@ -69,22 +74,27 @@ class VirtualListener final : public Listener {
   Address address_;
 };
 
-struct VirtualNetwork::Attempt {
+struct VirtualNetwork::Attempt : std::enable_shared_from_this<Attempt> {
+  using Outcome = Result<std::unique_ptr<Stream>>;
   ProcessPtr process;
   Address address;
   int node = 0;
-  ConnectDone done;  // empty once it is over
+  ConnectDone done;  // empty once it was told, or nobody wants to know
   std::shared_ptr<VirtualConnection> connection;
+  std::optional<Outcome> outcome;
 
-  void answer(Result<std::unique_ptr<Stream>> result) {
-    if (!done) return;
-    auto holder = std::make_shared<Result<std::unique_ptr<Stream>>>(std::move(result));
-    process->deliver_after(Duration::zero(),
-                           [then = std::move(done), holder] { then(std::move(*holder)); });
-    done = nullptr;
+  bool is_over() const { return !done || outcome; }
+  // Whoever asked may lose interest until it is told.
+  void answer(Outcome result) {
+    if (is_over()) return;
+    outcome = std::move(result);
+    process->deliver_after(Duration::zero(), [self = shared_from_this()] {
+      if (self->done) std::exchange(self->done, nullptr)(std::move(*self->outcome));
+    });
   }
   void stop() {
     done = nullptr;
+    outcome.reset();
     if (connection) connection->close(0);
   }
 };
@@ -197,7 +207,7 @@ Pending VirtualNetwork::connect(const ProcessPtr& process, const Address& addres
   if (node.ok()) {
     attempt->node = *node;
     events_.after(limit, [attempt, limit] {
-      if (!attempt->done) return;
+      if (attempt->is_over()) return;
       if (attempt->connection) attempt->connection->close(0);
       attempt->answer(
           Error{Code::kTimeout, text("cannot connect to ", attempt->address, " within ", limit)});
@@ -215,7 +225,7 @@ void VirtualNetwork::send_syn(const std::shared_ptr<Attempt>& attempt, Duration 
 }
 
 void VirtualNetwork::syn_arrives(const std::shared_ptr<Attempt>& attempt, Duration again_after) {
-  if (!attempt->done) return;
+  if (attempt->is_over()) return;
   if (blocked(attempt->process->node, attempt->node)) {
     trace_.hit("fault.net_blocked_packet");
     events_.after(again_after,
@@ -241,7 +251,7 @@ void VirtualNetwork::syn_arrives(const std::shared_ptr<Attempt>& attempt, Durati
 void VirtualNetwork::send_syn_ack(const std::shared_ptr<Attempt>& attempt, Duration again_after) {
   events_.after(
       packet_delay(attempt->node, attempt->process->node, 0), [this, attempt, again_after] {
-        if (!attempt->done) return;
+        if (attempt->is_over()) return;
         if (blocked(attempt->node, attempt->process->node)) {
           trace_.hit("fault.net_blocked_packet");
           events_.after(again_after,

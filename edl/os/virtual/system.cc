@@ -99,6 +99,15 @@ class VirtualProcesses final : public Processes {
                                                         ExitDone exited) override;
   Stream* parent() override { return parent_.get(); }
 
+  void end_self(const Exit& exit) override {
+    const ProcessPtr self = self_.lock();
+    if (!self || !self->running()) return;
+    self->finish();
+    world_.events_.after(Duration::zero(), [this_world = &world_, self, exit] {
+      this_world->end_process(self, exit);
+    });
+  }
+
  private:
   VirtualWorld& world_;
   std::weak_ptr<VirtualProcess> self_;

@@ -156,6 +156,7 @@ void VirtualWorld::cut_power(int node) {
   network_.power_lost(node);
   for (const int pid : processes_on(node)) {
     const ProcessPtr process = find(pid);
+    if (!process) continue;  // it has died with its parent
     process->on_death = nullptr;
     end_process(process, {.code = 0, .signal = SIGKILL});
   }
