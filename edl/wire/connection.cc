@@ -1,6 +1,7 @@
 #include "edl/wire/connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "edl/base/text.h"
 
@@ -13,7 +14,7 @@ Connection::Connection(os::System& system, std::unique_ptr<FrameStream> stream, 
       job_(job),
       peer_id_(std::move(peer_id)),
       options_(options),
-      gate_(job, model::Lane(0)),
+      gate_(job, model::Lane(0), options.held_bytes_max),
       last_sent_(system.now()),
       last_heard_(system.now()) {
   stream_->set_limits(options.limits);
@@ -31,15 +32,40 @@ void Connection::start(OnFrame on_frame, OnClosed on_closed) {
   });
 }
 
-Result<void> Connection::send(const MessageHead& head, const Json& body, Bytes payload) {
+void Connection::receive_bulk(OnBulk on_bulk, BulkPlace place) {
+  place_ = std::move(place);
+  on_bulk_ = std::make_shared<const OnBulk>(std::move(on_bulk));
+}
+
+Header Connection::header_of(const MessageHead& head) const {
   Header header;
   header.job = job_;
   header.type = head.type;
   header.generation = head.generation;
   header.first = head.first;
   header.second = head.second;
+  return header;
+}
+
+Result<void> Connection::send(const MessageHead& head, const Json& body, Bytes payload) {
+  EDL_CHECK(head.type < kFirstBulkType, "bulk data goes by send_bulk");
   last_sent_ = system_.now();
-  return stream_->send(header, body, std::move(payload), options_.send_queue_bytes_max);
+  return stream_->send(header_of(head), body, std::move(payload), options_.send_queue_bytes_max);
+}
+
+Result<void> Connection::send_bulk(const MessageHead& head, ConstBytes payload,
+                                   std::function<void()> sent) {
+  EDL_CHECK(head.type >= kFirstBulkType, "only bulk data goes by send_bulk");
+  last_sent_ = system_.now();
+  return stream_->send_bulk(header_of(head), payload, std::move(sent), options_.bulk_queue_max);
+}
+
+void Connection::ping() {
+  Header ping;
+  ping.kind = Kind::kPing;
+  ping.job = job_;
+  last_sent_ = system_.now();
+  (void)stream_->send(ping, nullptr, {}, options_.send_queue_bytes_max);  // full: not silent
 }
 
 void Connection::enter(model::Generation generation) { give(gate_.enter(generation)); }
@@ -51,7 +77,6 @@ void Connection::close() {
 }
 
 void Connection::on_frame(Frame frame) {
-  last_heard_ = system_.now();
   if (frame.header.kind == Kind::kPing) return;
   if (frame.header.kind != Kind::kMessage) {
     return end({Code::kInvalid, text("a ", kind_name(frame.header.kind), " after the handshake")});
@@ -61,12 +86,55 @@ void Connection::on_frame(Frame frame) {
   give(std::move(seen).value());
 }
 
+void Connection::on_piece(const Piece& piece) {
+  if (!on_bulk_) {
+    return end({Code::kInvalid, text("bulk data of type ", piece.header.type, " for nobody")});
+  }
+  if (piece.offset == 0) {
+    const auto verdict = gate_.judge(piece.header);
+    if (!verdict.ok()) return end(verdict.error());
+    verdict_ = *verdict;
+    if (verdict_ == Gate::Verdict::kDrop) gate_.drop();
+  }
+  if (verdict_ == Gate::Verdict::kHold) return hold(piece);
+  // The generation may have ended since the frame began.
+  if (verdict_ == Gate::Verdict::kShow && gate_.is_seen(piece.header)) give_bulk(piece);
+}
+
+// Only for a frame that is being shown: its first piece was judged by the gate and by the receiver.
+ByteSpan Connection::place(const Header& header, std::uint64_t offset) {
+  if (!place_ || offset == 0 || verdict_ != Gate::Verdict::kShow || !gate_.is_seen(header)) {
+    return {};
+  }
+  return place_(header, offset);
+}
+
+// Memory is taken only as bytes come. When the frame is whole the gate looks at it anew: its
+// generation may have begun meanwhile.
+void Connection::hold(const Piece& piece) {
+  if (piece.offset == 0) waiting_ = {.header = piece.header, .body = nullptr, .payload = {}};
+  waiting_.payload.insert(waiting_.payload.end(), piece.bytes.begin(), piece.bytes.end());
+  if (!piece.is_last()) return;
+  auto seen = gate_.admit(std::exchange(waiting_, {}));
+  if (!seen.ok()) return end(seen.error());
+  give(std::move(seen).value());
+}
+
+void Connection::give_bulk(const Piece& piece) {
+  const std::shared_ptr<const OnBulk> on_bulk = on_bulk_;
+  (*on_bulk)(piece.header, piece.offset, piece.bytes);
+}
+
 void Connection::give(std::vector<Frame> frames) {
   const std::shared_ptr<bool> alive = alive_;
   const OnFrame on_frame = on_frame_;
   for (Frame& frame : frames) {
     if (!*alive || closed_) return;
-    on_frame(std::move(frame));
+    if (is_bulk(frame.header)) {
+      give_bulk({frame.header, 0, frame.payload});
+    } else {
+      on_frame(std::move(frame));
+    }
   }
 }
 
@@ -87,11 +155,7 @@ void Connection::watch() {
   Duration next = Duration::max();
   if (options_.ping_every > Duration::zero()) {
     if (now - last_sent_ >= options_.ping_every) {
-      Header ping;
-      ping.kind = Kind::kPing;
-      ping.job = job_;
-      last_sent_ = now;
-      (void)stream_->send(ping, nullptr, {}, options_.send_queue_bytes_max);  // full: not silent
+      ping();
     }
     next = std::min(next, last_sent_ + options_.ping_every - now);
   }

@@ -40,10 +40,27 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
+// Messages of these types carry bulk data: they have no body, and their payload is given in pieces
+// as it comes, never gathered.
+inline constexpr std::uint32_t kFirstBulkType = 0x8000;
+inline bool is_bulk(const Header& header) {
+  return header.kind == Kind::kMessage && header.type >= kFirstBulkType;
+}
+
 struct Frame {
   Header header;
   Json body;
   Bytes payload;
+};
+
+// A run of a bulk frame's payload. The first begins at 0, each where the one before it ended, and
+// the last ends at header.payload_bytes; a frame without payload has one piece without bytes.
+struct Piece {
+  Header header;
+  std::uint64_t offset = 0;
+  ConstBytes bytes;
+
+  bool is_last() const { return offset + bytes.size() == header.payload_bytes; }
 };
 
 struct Limits {

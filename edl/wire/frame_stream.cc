@@ -8,7 +8,12 @@
 namespace edl::wire {
 namespace {
 
-constexpr std::size_t kFramesPerWrite = os::Stream::kPiecesMax / 3;
+constexpr std::size_t kFramesPerWrite = 3;
+// Small frames share a write, with a large one too; two large ones do not, so that messages wait
+// for few bytes.
+constexpr std::size_t kBulkBytesPerWrite = (1 << 20) + (64 << 10);
+// That a turn of the loop takes beyond its read: others are to have theirs.
+constexpr std::size_t kBytesPerTurn = 4 << 20;
 
 }  // namespace
 
@@ -28,6 +33,7 @@ void FrameStream::read() {
     if (!got.ok()) return fail(got.error());
     if (*got == 0) return fail({Code::kUnavailable, text(peer(), " closed the connection")});
     parser_.filled(*got);
+    if (receiver_ != nullptr) receiver_->on_heard();
     if (!giving_) give_frames();
   });
 }
@@ -35,14 +41,21 @@ void FrameStream::read() {
 void FrameStream::give_frames() {
   const std::shared_ptr<bool> alive = alive_;
   giving_ = true;
+  std::size_t bytes = 0;  // beyond what was read already
   while (receiver_ != nullptr && !closing_ && !error_) {
-    auto frame = parser_.next();
-    if (!frame.ok()) {
+    auto parsed = parser_.next();
+    if (!parsed.ok()) {
       giving_ = false;
-      return fail(frame.error());
+      return fail(parsed.error());
     }
-    if (!frame->has_value()) break;
-    receiver_->on_frame(std::move(**frame));
+    if (std::holds_alternative<std::monostate>(*parsed)) {
+      const std::size_t more = bytes < kBytesPerTurn ? read_now() : 0;
+      if (!*alive) return;
+      if (more == 0) break;
+      bytes += more;
+      continue;
+    }
+    give(std::move(parsed).value());
     if (!*alive) return;
   }
   giving_ = false;
@@ -50,10 +63,40 @@ void FrameStream::give_frames() {
   read();
 }
 
+void FrameStream::give(Parsed parsed) {
+  if (const auto* piece = std::get_if<Piece>(&parsed)) return receiver_->on_piece(*piece);
+  receiver_->on_frame(std::move(std::get<Frame>(parsed)));
+}
+
+// More of a bulk frame, if it is there: into its place or, without one, into the parser's space.
+std::size_t FrameStream::read_now() {
+  const Header* bulk = reading_ ? nullptr : parser_.open_bulk();
+  if (bulk == nullptr) return 0;
+  const std::uint64_t offset = parser_.open_offset();
+  ByteSpan place = receiver_->place(*bulk, offset);
+  if (place.empty()) {
+    const std::size_t got = stream_->read_now(parser_.space());
+    if (got == 0) return 0;
+    parser_.filled(got);
+    receiver_->on_heard();
+    return got;
+  }
+  place = place.first(std::min<std::uint64_t>(place.size(), bulk->payload_bytes - offset));
+  const std::size_t got = stream_->read_now(place);
+  if (got == 0) return 0;
+  receiver_->on_heard();
+  receiver_->on_piece(parser_.next_placed(place.first(got)));
+  return got;
+}
+
+Result<void> FrameStream::check_open() const {
+  if (!closing_ && !error_) return {};
+  return Error{Code::kUnavailable, text("the connection with ", peer(), " is closed")};
+}
+
 Result<void> FrameStream::send(Header header, const Json& body, Bytes payload,
                                std::uint64_t queue_bytes_max) {
-  if (closing_ || error_)
-    return Error{Code::kUnavailable, text("the connection with ", peer(), " is closed")};
+  EDL_TRY(check_open());
   Outgoing outgoing;
   outgoing.body = seal(header, body, payload.size());
   outgoing.header = encode(header);
@@ -68,36 +111,79 @@ Result<void> FrameStream::send(Header header, const Json& body, Bytes payload,
   return {};
 }
 
-void FrameStream::write() {
-  if (writing_ || queue_.empty()) return;
-  writing_ = true;
-  std::vector<ConstBytes> pieces;
-  const std::size_t frames = std::min(queue_.size(), kFramesPerWrite);
-  for (std::size_t i = 0; i < frames; ++i) {
-    pieces.emplace_back(queue_[i].header);
-    if (!queue_[i].body.empty()) pieces.push_back(bytes_of(queue_[i].body));
-    if (!queue_[i].payload.empty()) pieces.emplace_back(queue_[i].payload);
+Result<void> FrameStream::send_bulk(Header header, ConstBytes payload, Sent sent,
+                                    std::size_t queue_max) {
+  EDL_TRY(check_open());
+  if (bulk_.size() >= queue_max) {
+    return Error{Code::kExhausted, text("cannot send to ", peer(), ": ", bulk_.size(),
+                                        " bulk frames wait already, the limit is ", queue_max)};
   }
-  stream_->write(pieces, [this, frames](Result<void> done) {
+  seal(header, nullptr, payload.size());
+  bulk_.push_back({encode(header), header.generation, payload, std::move(sent)});
+  write();
+  return {};
+}
+
+void FrameStream::drop_bulk(model::Generation generation) {
+  const auto waiting = bulk_.begin() + static_cast<std::ptrdiff_t>(bulk_writing_);
+  bulk_.erase(std::remove_if(waiting, bulk_.end(),
+                             [&](const auto& one) { return one.generation == generation; }),
+              bulk_.end());
+}
+
+void FrameStream::write() {
+  if (!pieces_.empty()) return;
+  frames_writing_ = std::min(queue_.size(), kFramesPerWrite);
+  for (std::size_t i = 0; i < frames_writing_; ++i) {
+    pieces_.emplace_back(queue_[i].header);
+    if (!queue_[i].body.empty()) pieces_.push_back(bytes_of(queue_[i].body));
+    if (!queue_[i].payload.empty()) pieces_.emplace_back(queue_[i].payload);
+  }
+  add_bulk(pieces_);
+  if (pieces_.empty()) return;
+  stream_->write(pieces_, [this](Result<void> done) {
     if (!done.ok()) return fail(done.error());
-    written(frames);
+    written();
   });
 }
 
-void FrameStream::written(std::size_t frames) {
-  writing_ = false;
-  for (std::size_t i = 0; i < frames; ++i) {
+void FrameStream::add_bulk(std::vector<ConstBytes>& pieces) {
+  bulk_writing_ = 0;
+  std::size_t bytes = 0;
+  while (bulk_writing_ < bulk_.size() && pieces.size() + 2 <= os::Stream::kPiecesMax) {
+    const OutgoingBulk& next = bulk_[bulk_writing_];
+    if (bytes > 0 && bytes + next.payload.size() > kBulkBytesPerWrite) break;
+    bytes += kHeaderBytes + next.payload.size();
+    pieces.emplace_back(next.header);
+    if (!next.payload.empty()) pieces.push_back(next.payload);
+    ++bulk_writing_;
+  }
+}
+
+void FrameStream::written() {
+  pieces_.clear();
+  for (; frames_writing_ > 0; --frames_writing_) {
     queue_bytes_ -= queue_.front().bytes();
     queue_.pop_front();
   }
-  if (!queue_.empty()) return write();
-  if (closing_) stream_->close();
+  std::vector<Sent> sent;
+  for (; bulk_writing_ > 0; --bulk_writing_) {
+    if (bulk_.front().sent) sent.push_back(std::move(bulk_.front().sent));
+    bulk_.pop_front();
+  }
+  write();
+  if (closing_ && pieces_.empty()) stream_->close();
+  const std::shared_ptr<bool> alive = alive_;
+  for (const Sent& tell : sent) {
+    if (*alive && !closing_) tell();
+  }
 }
 
 void FrameStream::close_after_sending() {
   closing_ = true;
   receiver_ = nullptr;
-  if (queue_.empty()) stream_->close();
+  bulk_.resize(bulk_writing_);
+  if (queue_.empty() || bulk_writing_ > 0) stream_->close();
 }
 
 void FrameStream::fail(const Error& error) {

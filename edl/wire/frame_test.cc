@@ -36,9 +36,16 @@ Result<std::vector<Frame>> parse(ConstBytes bytes, std::size_t piece, const Limi
   FrameParser parser(limits);
   std::vector<Frame> frames;
   while (true) {
-    EDL_TRY(auto frame, parser.next());
-    if (frame) {
+    EDL_TRY(auto parsed, parser.next());
+    if (auto* frame = std::get_if<Frame>(&parsed)) {
       frames.push_back(std::move(*frame));
+      continue;
+    }
+    if (const auto* one = std::get_if<Piece>(&parsed)) {  // gathered, to compare
+      if (one->offset == 0) frames.push_back({one->header, nullptr, {}});
+      EXPECT_EQ(frames.back().payload.size(), one->offset);
+      frames.back().payload.insert(frames.back().payload.end(), one->bytes.begin(),
+                                   one->bytes.end());
       continue;
     }
     if (bytes.empty()) return frames;
@@ -95,6 +102,34 @@ TEST(Frame, comes_back_as_it_was_however_it_is_cut) {
       }
     }
   }
+}
+
+TEST(Frame, bulk_frames_come_in_pieces_between_others) {
+  Random random(5);
+  Bytes all;
+  std::vector<Bytes> payloads;
+  for (int i = 0; i < 60; ++i) {
+    Header header = sample_header();
+    header.type = i % 2 == 0 ? kFirstBulkType + 1 : 5;
+    Bytes payload(i % 10 == 0 ? 0 : random.below(i == 8 ? 1'000'000 : 3000));
+    for (std::byte& byte : payload) byte = static_cast<std::byte>(random.next());
+    const Bytes bytes = wire_bytes(header, nullptr, payload);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    payloads.push_back(std::move(payload));
+  }
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{97}, std::size_t{5000}, all.size()}) {
+    const auto frames = parse(all, piece);
+    ASSERT_TRUE(frames.ok()) << frames.error().message;
+    ASSERT_EQ(frames->size(), payloads.size());
+    for (std::size_t i = 0; i < payloads.size(); ++i) {
+      EXPECT_TRUE((*frames)[i].payload == payloads[i]) << i;
+      EXPECT_EQ(is_bulk((*frames)[i].header), i % 2 == 0);
+    }
+  }
+  Header header = sample_header();
+  header.type = kFirstBulkType;
+  EXPECT_EQ(parse(wire_bytes(header, {{"a", 1}}, {}), 1000).error().message,
+            "a bulk frame with a body");
 }
 
 TEST(Frame, a_flipped_bit_in_header_or_body_is_found) {

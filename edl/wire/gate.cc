@@ -5,30 +5,40 @@
 namespace edl::wire {
 namespace {
 
-std::uint64_t bytes_of_frame(const Frame& frame) {
-  return kHeaderBytes + frame.header.body_bytes + frame.header.payload_bytes;
+std::uint64_t frame_bytes(const Header& header) {
+  return kHeaderBytes + header.body_bytes + header.payload_bytes;
 }
 
 }  // namespace
 
-Result<std::vector<Frame>> Gate::admit(Frame frame) {
-  if (frame.header.job != job_) return Error{Code::kInvalid, "a frame of another job"};
-  if (frame.header.lane != lane_) {
-    return Error{Code::kInvalid, text("a frame of lane ", frame.header.lane, ", this is ", lane_)};
+bool Gate::is_seen(const Header& header) const {
+  return header.generation == model::Generation(0) || header.generation == generation_;
+}
+
+Result<Gate::Verdict> Gate::judge(const Header& header) const {
+  if (header.job != job_) return Error{Code::kInvalid, "a frame of another job"};
+  if (header.lane != lane_) {
+    return Error{Code::kInvalid, text("a frame of lane ", header.lane, ", this is ", lane_)};
   }
+  if (is_seen(header)) return Verdict::kShow;
+  if (header.generation < generation_) return Verdict::kDrop;
+  if (held_bytes_ + frame_bytes(header) > held_bytes_max_) {
+    return Error{Code::kExhausted,
+                 text("more than ", held_bytes_max_, " bytes wait for generation ",
+                      header.generation, ", this is ", generation_)};
+  }
+  return Verdict::kHold;
+}
+
+Result<std::vector<Frame>> Gate::admit(Frame frame) {
+  EDL_TRY(const Verdict verdict, judge(frame.header));
   std::vector<Frame> seen;
-  const model::Generation generation = frame.header.generation;
-  if (generation == model::Generation(0) || generation == generation_) {
+  if (verdict == Verdict::kShow) {
     seen.push_back(std::move(frame));
-  } else if (generation < generation_) {
-    ++dropped_;
+  } else if (verdict == Verdict::kDrop) {
+    drop();
   } else {
-    held_bytes_ += bytes_of_frame(frame);
-    if (held_bytes_ > held_bytes_max_) {
-      return Error{Code::kExhausted,
-                   text("more than ", held_bytes_max_, " bytes wait for generation ", generation,
-                        ", this is ", generation_)};
-    }
+    held_bytes_ += frame_bytes(frame.header);
     held_.push_back(std::move(frame));
   }
   return seen;
@@ -44,7 +54,7 @@ std::vector<Frame> Gate::enter(model::Generation generation) {
     if (frame.header.generation == generation_) {
       seen.push_back(std::move(frame));
     } else if (frame.header.generation > generation_) {
-      held_bytes_ += bytes_of_frame(frame);
+      held_bytes_ += frame_bytes(frame.header);
       waiting.push_back(std::move(frame));
     } else {
       ++dropped_;

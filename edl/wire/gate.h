@@ -14,6 +14,14 @@ class Gate {
   Gate(JobTag job, model::Lane lane, std::uint64_t held_bytes_max = 64 << 20)
       : job_(job), lane_(lane), held_bytes_max_(held_bytes_max) {}
 
+  enum class Verdict { kShow, kDrop, kHold };
+  // What is to be done with a frame of which only the header came. To be held, it must be handed to
+  // `admit` when it is whole; there is room for it. Errors as of `admit`.
+  Result<Verdict> judge(const Header& header) const;
+  // Whether a frame that was to be shown may be shown still.
+  bool is_seen(const Header& header) const;
+  void drop() { ++dropped_; }
+
   // Answers the frames that may be seen now, in order: this one or none. An error means that the
   // connection is not to be trusted any more.
   Result<std::vector<Frame>> admit(Frame frame);

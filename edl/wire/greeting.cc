@@ -35,6 +35,10 @@ void Greeting::on_frame(Frame frame) {
   if (handshake_.done()) finish({});
 }
 
+void Greeting::on_piece(const Piece& piece) {
+  refuse({Code::kInvalid, text("bulk data of type ", piece.header.type, " before the secret")});
+}
+
 void Greeting::on_broken(const Error& error) { finish(error); }
 
 void Greeting::refuse(const Error& error) {

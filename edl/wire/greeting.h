@@ -25,6 +25,7 @@ class Greeting final : private FrameReceiver {
 
  private:
   void on_frame(Frame frame) override;
+  void on_piece(const Piece& piece) override;
   void on_broken(const Error& error) override;
   void refuse(const Error& error);
   void finish(Result<void> result);

@@ -7,7 +7,9 @@
 namespace edl::wire {
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 * 1024;
+// Most connections carry small messages only; bulk data makes the buffer grow.
+constexpr std::size_t kBufferBytes = 4 << 10;
+constexpr std::size_t kBulkBufferBytes = 256 << 10;
 // Memory for a payload grows with what really came, so that a header alone cannot claim it.
 constexpr std::size_t kPayloadGrowBytes = 4 << 20;
 
@@ -29,9 +31,10 @@ ByteSpan FrameParser::space() {
     begin_ = 0;
   }
   // A body can be longer than the buffer; it is bounded by the limits.
-  const std::size_t needed = has_header_ ? frame_.header.body_bytes : kHeaderBytes;
+  std::size_t needed = has_header_ ? frame_.header.body_bytes : kHeaderBytes;
+  if (has_header_ && is_bulk(frame_.header)) needed = kBulkBufferBytes;
   if (buffer_.size() < needed) buffer_.resize(needed);
-  if (end_ == buffer_.size()) buffer_.resize(buffer_.size() + kBufferBytes);
+  if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
   return ByteSpan(buffer_).subspan(end_);
 }
 
@@ -52,17 +55,45 @@ void FrameParser::take(ByteSpan into) {
   begin_ += into.size();
 }
 
-Result<std::optional<Frame>> FrameParser::next() {
+Result<Parsed> FrameParser::next() {
   EDL_TRY(const bool header, parse_header());
-  if (!header) return std::optional<Frame>();
+  if (!header) return Parsed();
+  if (is_bulk(frame_.header)) {
+    const std::uint64_t missing = frame_.header.payload_bytes - payload_filled_;
+    const std::size_t length = std::min<std::uint64_t>(missing, buffered());
+    if (length == 0 && missing > 0) return Parsed();
+    begin_ += length;
+    return next_piece(ConstBytes(buffer_).subspan(begin_ - length, length));
+  }
   EDL_TRY(const bool body, parse_body());
-  if (!body || !fill_payload()) return std::optional<Frame>();
-  std::optional<Frame> whole(std::move(frame_));
+  if (!body || !fill_payload()) return Parsed();
+  Parsed whole(std::move(frame_));
+  begin_frame();
+  return whole;
+}
+
+void FrameParser::begin_frame() {
   frame_ = Frame();
   has_header_ = false;
   has_body_ = false;
   payload_filled_ = 0;
-  return whole;
+}
+
+Piece FrameParser::next_piece(ConstBytes bytes) {
+  const Piece piece{frame_.header, payload_filled_, bytes};
+  payload_filled_ += bytes.size();
+  if (piece.is_last()) begin_frame();
+  return piece;
+}
+
+const Header* FrameParser::open_bulk() const {
+  return has_header_ && is_bulk(frame_.header) && buffered() == 0 ? &frame_.header : nullptr;
+}
+
+Piece FrameParser::next_placed(ConstBytes bytes) {
+  EDL_CHECK(open_bulk() != nullptr && !bytes.empty() &&
+            bytes.size() <= frame_.header.payload_bytes - payload_filled_);
+  return next_piece(bytes);
 }
 
 Result<bool> FrameParser::parse_header() {
@@ -74,6 +105,9 @@ Result<bool> FrameParser::parse_header() {
   HeaderBytes bytes;
   take(bytes);
   EDL_TRY(frame_.header, decode(bytes, limits_));
+  if (is_bulk(frame_.header) && frame_.header.body_bytes > 0) {
+    return Error{Code::kCorrupt, "a bulk frame with a body"};
+  }
   has_header_ = true;
   return true;
 }

@@ -15,7 +15,8 @@ Bytes honest_frame(tests::FuzzInput& input) {
   header.generation = model::Generation(input.number());
   header.lane = model::Lane(input.number() % 2);
   header.job = JobTag(input.number() % 2);
-  const ConstBytes body = input.piece(input.number());
+  header.type = input.number() % 2 == 0 ? 1 : kFirstBulkType;
+  const ConstBytes body = header.type == 1 ? input.piece(input.number()) : ConstBytes();
   const ConstBytes payload = input.piece(input.number());
   header.body_bytes = static_cast<std::uint32_t>(body.size());
   header.body_crc = crc32c(body);
@@ -35,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FrameParser parser({.body_bytes_max = 1000, .payload_bytes_max = 100'000});
   Gate gate(JobTag(1), model::Lane(0), 100'000);
   gate.enter(model::Generation(3));
+  std::uint64_t bulk_bytes = 0;  // that came of the bulk frame under way
   while (!input.empty()) {
     Bytes bytes =
         input.number() % 4 == 0 ? copy_bytes(input.piece(input.number())) : honest_frame(input);
@@ -48,11 +50,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       parser.filled(length);
       left = left.subspan(length);
       while (true) {
-        auto frame = parser.next();
-        if (!frame.ok()) return 0;
-        if (!frame->has_value()) break;
-        EDL_CHECK((*frame)->payload.size() == (*frame)->header.payload_bytes);
-        const auto seen = gate.admit(std::move(**frame));
+        auto parsed = parser.next();
+        if (!parsed.ok()) return 0;
+        if (std::holds_alternative<std::monostate>(*parsed)) break;
+        if (const auto* piece = std::get_if<Piece>(&*parsed)) {
+          EDL_CHECK(is_bulk(piece->header) && piece->offset == bulk_bytes);
+          EDL_CHECK(piece->offset + piece->bytes.size() <= piece->header.payload_bytes);
+          bulk_bytes = piece->is_last() ? 0 : bulk_bytes + piece->bytes.size();
+          continue;
+        }
+        Frame& frame = std::get<Frame>(*parsed);
+        EDL_CHECK(!is_bulk(frame.header) && bulk_bytes == 0);
+        EDL_CHECK(frame.payload.size() == frame.header.payload_bytes);
+        const auto seen = gate.admit(std::move(frame));
         if (!seen.ok()) return 0;
         for (const Frame& shown : *seen) {
           EDL_CHECK(shown.header.generation.value() == 0 || shown.header.generation.value() == 3);

@@ -116,5 +116,47 @@ TEST(RealWire, a_large_payload_arrives_whole) {
   EXPECT_EQ(system->run(), 0);
 }
 
+TEST(RealWire, bulk_data_arrives_whole_and_in_order_beside_messages) {
+  const auto sink = silent_log_sink();
+  const auto system = os::posix_system({.log_sink = sink.get()});
+  const os::Pending limit = system->after(100s, [&] { system->finish(99); });
+  Both both(*system);
+  constexpr std::size_t kChunk = 1 << 20;
+  constexpr std::size_t kChunks = 100;
+  Bytes data(kChunk * kChunks);
+  for (std::size_t i = 0; i < data.size(); i += 100) data[i] = static_cast<std::byte>(i / 100);
+  std::size_t came = 0;
+  std::size_t messages = 0;
+  std::size_t sent = 0;
+  const auto address = both.server.listen({"127.0.0.1", 0, {}}, [&](auto made) {
+    both.accepted = std::move(made);
+    both.accepted->receive_bulk([&](const Header& header, std::uint64_t offset, ConstBytes piece) {
+      EXPECT_EQ(header.first * kChunk + offset, came);
+      EXPECT_TRUE(std::equal(piece.begin(), piece.end(), data.begin() + came));
+      came += piece.size();
+      if (came == data.size()) (void)both.accepted->send({});
+    });
+    both.accepted->start([&](const Frame&) { ++messages; }, [](const Error&) {});
+  });
+  both.attempt = both.client.connect(address.value(), 10s, [&](auto made) {
+    both.connected = std::move(made).value();
+    both.connected->start([&](const Frame&) { system->finish(0); }, [](const Error&) {});
+    for (std::size_t i = 0; i < kChunks; ++i) {
+      const ConstBytes chunk = ConstBytes(data).subspan(i * kChunk, kChunk);
+      EXPECT_TRUE(both.connected
+                      ->send_bulk({.type = kFirstBulkType, .first = i}, chunk,
+                                  [&] {
+                                    ++sent;
+                                    EXPECT_TRUE(both.connected->send({}).ok());
+                                  })
+                      .ok());
+    }
+  });
+  EXPECT_EQ(system->run(), 0);
+  EXPECT_EQ(came, data.size());
+  EXPECT_EQ(sent, kChunks);
+  EXPECT_GT(messages, kChunks / 2);
+}
+
 }  // namespace
 }  // namespace edl::wire

@@ -42,10 +42,23 @@ struct Party final : Program {
                       });
   }
 
+  // Keeps whole bulk frames in `frames`; how many pieces they came in is counted.
+  void receive_bulk() {
+    connection->receive_bulk([this](const Header& header, std::uint64_t offset, ConstBytes piece) {
+      ++pieces;
+      if (offset == 0) bulk = {header, nullptr, {}};
+      EXPECT_EQ(bulk.payload.size(), offset);
+      bulk.payload.insert(bulk.payload.end(), piece.begin(), piece.end());
+      if (bulk.payload.size() == header.payload_bytes) frames.push_back(std::move(bulk));
+    });
+  }
+
   System& system;
   Endpoint endpoint;
   std::unique_ptr<Connection> connection;
   std::vector<Frame> frames;
+  Frame bulk;
+  int pieces = 0;
   std::string closed;
   std::string failure;
   os::Pending attempt;
@@ -286,6 +299,197 @@ TEST(Wire, the_death_of_the_other_end_is_told_once) {
   stage.world.run_for(1s);
   EXPECT_EQ(client->closed, "server:80 closed the connection");
   EXPECT_EQ(client->connection, nullptr);
+}
+
+MessageHead bulk_head(std::uint64_t generation, std::uint64_t number) {
+  return {.type = kFirstBulkType, .generation = Generation(generation), .first = number};
+}
+
+std::vector<std::uint64_t> numbers(const std::vector<Frame>& frames) {
+  std::vector<std::uint64_t> out;
+  for (const Frame& frame : frames) out.push_back(frame.header.first);
+  return out;
+}
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(WireBulk, arrives_in_pieces_and_messages_overtake_it) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  stage.server->receive_bulk();
+  Bytes data(1'000'000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7 / 3);
+  Numbers sent;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(
+        client->connection->send_bulk(bulk_head(0, i), data, [&, i] { sent.push_back(i); }).ok());
+  }
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(0, 4), {}, [&] { sent.push_back(4); }).ok());
+  EXPECT_TRUE(client->connection->send({.type = 1, .first = 9}).ok());
+  EXPECT_TRUE(sent.empty()) << "callbacks come later";
+  stage.world.run_for(20s);
+  EXPECT_EQ(numbers(stage.server->frames), (Numbers{0, 9, 1, 2, 3, 4}));
+  EXPECT_EQ(sent, (Numbers{0, 1, 2, 3, 4}));
+  EXPECT_GT(stage.server->pieces, 10);
+  for (const Frame& frame : stage.server->frames) {
+    EXPECT_TRUE(frame.header.first >= 4 || frame.payload == data);
+  }
+}
+
+TEST(WireBulk, is_read_to_its_place_until_its_generation_ends) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  const Bytes data(3'000'000, std::byte{3});
+  Bytes memory(data.size());
+  std::uint64_t got = 0;
+  std::uint64_t placed = 0;
+  stage.server->connection->receive_bulk(
+      [&](const Header&, std::uint64_t offset, ConstBytes piece) {
+        EXPECT_EQ(offset, got);
+        got += piece.size();
+        if (piece.data() == memory.data() + offset) placed += piece.size();
+      },
+      [&](const Header& header, std::uint64_t offset) {
+        EXPECT_GT(offset, 0u);
+        EXPECT_EQ(header.payload_bytes, memory.size());
+        return ByteSpan(memory).subspan(offset);
+      });
+  stage.server->connection->enter(Generation(1));
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(1, 1), data).ok());
+  stage.world.run_for(20s);
+  EXPECT_EQ(got, data.size());
+  EXPECT_GT(placed, data.size() / 20);
+  EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(memory, std::byte{3})), placed);
+
+  got = placed = 0;
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(1, 2), data).ok());
+  EXPECT_TRUE(stage.world.run_until([&] { return placed > 0; }, 20s));
+  EXPECT_LT(got, data.size());
+  stage.server->connection->enter(Generation(2));
+  std::ranges::fill(memory, std::byte{0});
+  stage.world.run_for(20s);
+  EXPECT_EQ(std::ranges::count(memory, std::byte{0}), std::ssize(memory))
+      << "written after its end";
+}
+
+TEST(WireBulk, of_older_views_is_dropped_and_of_newer_ones_waits) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  stage.server->receive_bulk();
+  stage.server->connection->enter(Generation(5));
+  const Bytes data(300'000, std::byte{3});
+  for (const std::uint64_t generation : {4u, 6u, 5u, 6u, 7u}) {
+    EXPECT_TRUE(client->connection->send_bulk(bulk_head(generation, generation), data).ok());
+  }
+  EXPECT_TRUE(client->connection->send({.generation = Generation(6), .first = 60}).ok());
+  stage.world.run_for(10s);
+  EXPECT_EQ(numbers(stage.server->frames), Numbers{5});
+  stage.server->connection->enter(Generation(6));
+  EXPECT_EQ(numbers(stage.server->frames), (Numbers{5, 60, 6, 6}));
+  stage.server->connection->enter(Generation(7));
+  ASSERT_EQ(numbers(stage.server->frames), (Numbers{5, 60, 6, 6, 7}));
+  EXPECT_EQ(stage.server->frames.back().payload, data);
+}
+
+TEST(WireBulk, a_generation_that_ends_or_begins_inside_a_frame) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  stage.server->receive_bulk();
+  stage.server->connection->enter(Generation(1));
+  const Bytes data(3'000'000, std::byte{3});
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(1, 1), data).ok());
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(3, 3), data).ok());
+  EXPECT_TRUE(stage.world.run_until([&] { return stage.server->pieces >= 3; }, 5s));
+  stage.server->connection->enter(Generation(2));
+  const int pieces = stage.server->pieces;
+  stage.world.run_for(20s);
+  EXPECT_EQ(stage.server->pieces, pieces) << "the rest of generation 1 was shown";
+  EXPECT_TRUE(stage.server->frames.empty());
+  stage.server->connection->enter(Generation(3));
+  ASSERT_EQ(numbers(stage.server->frames), Numbers{3});
+  EXPECT_EQ(stage.server->frames[0].payload, data);
+
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(4, 4), data).ok());
+  const Time before = stage.server->connection->last_heard();
+  EXPECT_TRUE(
+      stage.world.run_until([&] { return stage.server->connection->last_heard() > before; }, 5s));
+  stage.server->connection->enter(Generation(4));
+  EXPECT_EQ(stage.server->frames.size(), 1u) << "it is not whole yet";
+  stage.world.run_for(20s);
+  ASSERT_EQ(numbers(stage.server->frames), (Numbers{3, 4}));
+  EXPECT_EQ(stage.server->frames[1].payload, data);
+}
+
+TEST(WireBulk, only_so_much_waits_for_a_newer_view) {
+  EndpointOptions options = options_of("server");
+  options.connection.held_bytes_max = 1'000'000;
+  Stage stage(options);
+  Party* client = stage.party(options_of("client"));
+  stage.server->receive_bulk();
+  const Bytes data(600'000);
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(1, 1), data).ok());
+  stage.world.run_for(10s);
+  ASSERT_TRUE(stage.server->connection);
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(1, 2), data).ok());
+  stage.world.run_for(10s);
+  EXPECT_EQ(stage.server->closed, "more than 1000000 bytes wait for generation 1, this is 0");
+}
+
+TEST(WireBulk, for_nobody_ends_the_connection) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  EXPECT_TRUE(client->connection->send_bulk(bulk_head(0, 1), {}).ok());
+  stage.world.run_for(1s);
+  EXPECT_EQ(stage.server->closed, "bulk data of type 32768 for nobody");
+}
+
+TEST(WireBulk, what_was_not_begun_can_be_dropped) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  stage.server->receive_bulk();
+  const Bytes data(1'500'000);
+  Numbers sent;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const MessageHead head = bulk_head(i == 3 ? 0 : 1, i);
+    EXPECT_TRUE(client->connection->send_bulk(head, data, [&, i] { sent.push_back(i); }).ok());
+  }
+  client->connection->drop_bulk(Generation(1));
+  EXPECT_TRUE(client->connection->send({.first = 9}).ok());
+  stage.world.run_for(20s);
+  stage.server->connection->enter(Generation(1));
+  EXPECT_EQ(numbers(stage.server->frames), (Numbers{9, 3, 0}));
+  EXPECT_EQ(sent, (Numbers{0, 3}));
+}
+
+TEST(WireBulk, only_so_many_frames_wait_and_none_after_the_end) {
+  EndpointOptions options = options_of("client");
+  options.connection.bulk_queue_max = 10;
+  Stage stage;
+  Party* client = stage.party(options);
+  bool told = false;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(client->connection->send_bulk(bulk_head(0, 1), {}, [&] { told = true; }).ok());
+  }
+  EXPECT_EQ(client->connection->send_bulk(bulk_head(0, 1), {}).error().code, Code::kExhausted);
+  client->connection->close();
+  EXPECT_EQ(client->connection->send_bulk(bulk_head(0, 1), {}).error().code, Code::kUnavailable);
+  stage.world.run_for(1s);
+  EXPECT_FALSE(told);
+}
+
+TEST(Wire, any_byte_is_heard_and_a_ping_can_be_asked_for) {
+  Stage stage;
+  Party* client = stage.party(options_of("client"));
+  stage.world.run_for(1s);
+  const Time begin = stage.server->connection->last_heard();
+  EXPECT_LT(begin + 500ms, stage.server->system.now());
+  client->connection->ping();
+  stage.world.run_for(100ms);
+  const Time pinged = stage.server->connection->last_heard();
+  EXPECT_GT(pinged, begin);
+  EXPECT_TRUE(client->connection->send({}, nullptr, Bytes(5'000'000)).ok());
+  EXPECT_TRUE(
+      stage.world.run_until([&] { return stage.server->connection->last_heard() > pinged; }, 5s));
+  EXPECT_TRUE(stage.server->frames.empty()) << "in the middle of a frame";
 }
 
 }  // namespace
