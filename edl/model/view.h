@@ -54,6 +54,7 @@ struct View {
   Cause cause = Cause::kStart;
   std::string who;     // worker, person or part of EDL that it is due to
   std::string reason;  // one sentence
+  std::string halt{};  // why no step follows, in one word: waiting, stopped ...; empty: it trains
 
   std::uint32_t logical_workers() const;
   // Nothing when the worker is not a member.

@@ -47,6 +47,7 @@ void to_json(Json& json, const View& view) {
               {"cause", name(view.cause)},
               {"who", view.who},
               {"reason", view.reason}};
+  if (!view.halt.empty()) json["halt"] = view.halt;
 }
 
 Result<View> view_from(const Json& json) {
@@ -68,6 +69,7 @@ Result<View> view_from(const Json& json) {
   read_word(in, "cause", view.cause, parse_cause);
   read_text(in, "who", view.who);
   read_text(in, "reason", view.reason);
+  read_text_optional(in, "halt", view.halt);
   EDL_TRY(in.finish());
   EDL_TRY(validate(view));
   return view;
