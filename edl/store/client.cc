@@ -112,8 +112,10 @@ void Client::attempt(Call& call) {
   if (left <= Duration::zero()) return call.finish(call.error);  // we were stopped in the pause
   const bool may_move = options_.endpoints.size() > 1 && call.plan.is_safe;
   const Duration limit = may_move ? std::min(left, options_.attempt_limit) : left;
+  const Time since = system_.now();
   call.sent = http_.send(url, request(call.plan.path, call.body), limit,
-                         [this, &call, url](Result<http::Response> answer) {
+                         [this, &call, url, since](Result<http::Response> answer) {
+                           if (!answer.ok() && on_no_answer_) on_no_answer_(url, since);
                            on_answer(call, url, std::move(answer));
                          });
 }

@@ -65,6 +65,10 @@ class Client {
   const http::Url& endpoint() const { return options_.endpoints[current_]; }
   // This endpoint is of no use now.
   void leave(const http::Url& endpoint);
+  // Told when a call that began at `since` got no answer from an endpoint: a stream of one's own
+  // that was silent since then may be as dead and not know it.
+  using OnNoAnswer = std::function<void(const http::Url& endpoint, Time since)>;
+  void on_no_answer(OnNoAnswer tell) { on_no_answer_ = std::move(tell); }
   // An error when the header is another store's.
   Result<void> check_cluster(const Header& header);
   Revision highest_revision() const { return highest_; }
@@ -91,6 +95,7 @@ class Client {
   std::size_t current_ = 0;
   std::uint64_t cluster_id_;
   Revision highest_ = 0;
+  OnNoAnswer on_no_answer_;
 };
 
 }  // namespace edl::store

@@ -180,6 +180,42 @@ TEST(StoreClient, many_watches_share_one_stream) {
   EXPECT_EQ(store->watches().streams_opened(), opened);
 }
 
+// The store lost its power and says nothing; the stream only listens and would wait for long.
+TEST(StoreClient, a_call_without_an_answer_casts_doubt_on_a_silent_watch) {
+  Cluster cluster;
+  const int node = cluster.add_server("server");
+  std::unique_ptr<EtcdStore> store;
+  std::unique_ptr<EtcdStore> other;
+  os::Pending following;
+  std::vector<std::string> told;
+  cluster.run(
+      [&](os::System& system) {
+        ClientOptions options = cluster.options({"server"});
+        options.limit = 1s;
+        store = std::make_unique<EtcdStore>(system, options, WatchOptions{.silence_max = 60s});
+        other = std::make_unique<EtcdStore>(system, options);
+        following = store->follow("/k/", [&](const Result<Fact>& fact) {
+          ASSERT_TRUE(fact.ok());
+          told.push_back(fact->kv.key);
+        });
+      },
+      [&] { return told.size() == 1; });
+  cluster.world().run_for(10s);  // all that was sent has arrived
+  cluster.world().cut_power(node);
+  cluster.world().run_for(100ms);
+  cluster.world().boot(node);
+  cluster.world().start(node, {"server", "/store"});
+  os::Pending call;
+  const auto put = [&](EtcdStore& by, const std::string& key) {
+    std::optional<Result<Changed>> answer;
+    call = by.change({.puts = {{key, "1", 0}}}, [&](auto changed) { answer = std::move(changed); });
+    ASSERT_TRUE(cluster.world().run_until([&] { return answer.has_value(); }, 10s));
+  };
+  put(*store, "/elsewhere/a");  // its connection is as dead as the stream
+  for (int i = 0; i < 3; ++i) put(*other, "/k/a");
+  EXPECT_TRUE(cluster.world().run_until([&] { return told.size() > 1; }, 5s));
+}
+
 TEST(StoreClient, who_was_away_for_too_long_is_told_the_difference) {
   Cluster cluster;
   const int node = cluster.add_server("server");

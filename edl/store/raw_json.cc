@@ -15,10 +15,10 @@ std::string_view without_space(std::string_view text) {
 
 // One past the end of the string that begins at `at`.
 std::size_t string_end(std::string_view text, std::size_t at) {
-  for (++at; text[at] != '"'; ++at) {
-    if (text[at] == '\\') ++at;
+  for (++at;; at += 2) {
+    at = text.find_first_of("\"\\", at);
+    if (text[at] == '"') return at + 1;
   }
-  return at + 1;
 }
 
 // Where the value that begins at `at` is followed by `,`, `:` or the end of what holds it.

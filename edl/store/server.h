@@ -33,6 +33,7 @@ class StoreServer final : public os::Program {
   ~StoreServer() override;
 
   os::Address address() const { return http_->address(); }
+  bool has_ended() const { return ended_; }
   const StoreCore& core() const { return *core_; }
   // Answers what has arrived, then leaves the folder in order.
   Result<void> close();

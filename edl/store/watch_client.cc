@@ -31,9 +31,14 @@ class WatchClient::Subscription final : public os::Pending::Operation {
 };
 
 WatchClient::WatchClient(Client& client, WatchOptions options)
-    : client_(client), options_(std::move(options)), pause_(kPauseMin) {}
+    : client_(client), options_(std::move(options)), pause_(kPauseMin) {
+  client_.on_no_answer([this](const http::Url& endpoint, Time since) { doubt(endpoint, since); });
+}
 
-WatchClient::~WatchClient() { *alive_ = false; }
+WatchClient::~WatchClient() {
+  *alive_ = false;
+  client_.on_no_answer(nullptr);
+}
 
 os::Pending WatchClient::watch(const WatchCreateRequest& request, OnWatch on_watch) {
   const WatchId id = next_id_++;
@@ -101,8 +106,17 @@ void WatchClient::on_broken(const Error& error) {
   });
 }
 
+// A store that lost its power says nothing of it; calls find out sooner than a stream that only
+// listens.
+void WatchClient::doubt(const http::Url& endpoint, Time since) {
+  if (!stream_ || endpoint != stream_url_ || heard_ >= since) return;
+  heard_ = client_.system().now();  // once for each stream
+  on_broken({Code::kTimeout, "the store did not answer"});
+}
+
 void WatchClient::watch_silence() {
-  silence_ = client_.system().after(options_.silence_max, [this] {
+  const Time limit = heard_ + options_.silence_max;
+  silence_ = client_.system().after(limit - client_.system().now(), [this] {
     const Duration silent = client_.system().now() - heard_;
     if (silent < options_.silence_max) return watch_silence();
     on_broken({Code::kTimeout, "the store is silent"});

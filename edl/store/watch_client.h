@@ -56,6 +56,7 @@ class WatchClient {
   void on_broken(const Error& error);
   void on_refused(int status);
   void watch_silence();
+  void doubt(const http::Url& endpoint, Time since);
 
   Client& client_;
   const WatchOptions options_;
@@ -66,7 +67,7 @@ class WatchClient {
   std::optional<JsonSplitter> splitter_;
   Duration pause_;
   int failures_ = 0;  // streams in a row that told nothing
-  Time heard_{};
+  Time heard_{};      // or when the stream was opened
   std::uint64_t opened_ = 0;
   os::Pending opening_;
   os::Pending silence_;
