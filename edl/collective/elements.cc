@@ -14,23 +14,55 @@ struct Kind {
 // In the order of Element.
 constexpr std::array<Kind, 5> kKinds{{{"F32", 4}, {"F64", 8}, {"I64", 8}, {"BF16", 2}, {"F16", 2}}};
 
-// Through memcpy, so that any alignment will do; compilers make vector code of it.
-template <class T, class Add>
-void add_all(ConstBytes left, ConstBytes right, ByteSpan sum, Add plus) {
+// Several at a time, in registers: any alignment will do, and `sum` may be one of the operands.
+constexpr std::size_t kVectorBytes = 64;
+// What is added comes from far; this much before it is needed it is asked for.
+constexpr std::size_t kAheadBytes = 1024;
+
+template <class T>
+void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
   EDL_CHECK(left.size() == right.size() && left.size() == sum.size() &&
             left.size() % sizeof(T) == 0);
-  for (std::size_t at = 0; at < left.size(); at += sizeof(T)) {
-    store_int(sum.data() + at, plus(load_int<T>(left.data() + at), load_int<T>(right.data() + at)));
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  const std::byte* a = left.data();
+  const std::byte* b = right.data();
+  std::byte* out = sum.data();
+  std::size_t at = 0;
+  for (; at + kVectorBytes <= left.size(); at += kVectorBytes) {
+    __builtin_prefetch(a + at + kAheadBytes);
+    __builtin_prefetch(b + at + kAheadBytes);
+    __builtin_prefetch(out + at + kAheadBytes, 1);
+    Vector some;
+    Vector others;
+    std::memcpy(&some, a + at, kVectorBytes);
+    std::memcpy(&others, b + at, kVectorBytes);
+    some = some + others;
+    std::memcpy(out + at, &some, kVectorBytes);
+  }
+  for (; at < left.size(); at += sizeof(T)) {
+    store_int<T>(out + at, load_int<T>(a + at) + load_int<T>(b + at));
   }
 }
+
+// So many at a time, by way of memory of our own: compilers then know how long the loop is.
+constexpr std::size_t kTogether = 64;
 
 template <class From, class To, class Convert>
 void convert_all(ConstBytes from, ByteSpan to, Convert convert) {
   EDL_CHECK(from.size() % sizeof(From) == 0 &&
             from.size() / sizeof(From) * sizeof(To) == to.size());
-  for (std::size_t i = 0; i < from.size() / sizeof(From); ++i) {
-    store_int<To>(to.data() + i * sizeof(To),
-                  convert(load_int<From>(from.data() + i * sizeof(From))));
+  const std::size_t count = from.size() / sizeof(From);
+  std::size_t at = 0;
+  for (; at + kTogether <= count; at += kTogether) {
+    std::array<From, kTogether> some{};
+    std::array<To, kTogether> made{};
+    std::memcpy(some.data(), from.data() + at * sizeof(From), sizeof some);
+    for (std::size_t i = 0; i < kTogether; ++i) made[i] = convert(some[i]);
+    std::memcpy(to.data() + at * sizeof(To), made.data(), sizeof made);
+  }
+  for (; at < count; ++at) {
+    store_int<To>(to.data() + at * sizeof(To),
+                  convert(load_int<From>(from.data() + at * sizeof(From))));
   }
 }
 
@@ -52,12 +84,11 @@ Element sum_element(Element element) {
 void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum) {
   switch (element) {
     case Element::kF32:
-      return add_all<float>(left, right, sum, [](float a, float b) { return a + b; });
+      return add_all<float>(left, right, sum);
     case Element::kF64:
-      return add_all<double>(left, right, sum, [](double a, double b) { return a + b; });
+      return add_all<double>(left, right, sum);
     case Element::kI64:
-      return add_all<std::uint64_t>(left, right, sum,
-                                    [](std::uint64_t a, std::uint64_t b) { return a + b; });
+      return add_all<std::uint64_t>(left, right, sum);
     default:
       EDL_CHECK(false, "sums of small numbers are made in float32");
   }
@@ -66,13 +97,15 @@ void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum) {
 void widen(Element element, ConstBytes from, ByteSpan to) {
   EDL_CHECK(sum_element(element) != element);
   const bool is_f16 = element == Element::kF16;
-  convert_all<std::uint16_t, float>(from, to, is_f16 ? f16_value : bf16_value);
+  if (is_f16) return convert_all<std::uint16_t, float>(from, to, f16_value);
+  convert_all<std::uint16_t, float>(from, to, [](std::uint16_t bits) { return bf16_value(bits); });
 }
 
 void narrow(Element element, ConstBytes from, ByteSpan to) {
   EDL_CHECK(sum_element(element) != element);
   const bool is_f16 = element == Element::kF16;
-  convert_all<float, std::uint16_t>(from, to, is_f16 ? f16_bits : bf16_bits);
+  if (is_f16) return convert_all<float, std::uint16_t>(from, to, f16_bits);
+  convert_all<float, std::uint16_t>(from, to, [](float value) { return bf16_bits(value); });
 }
 
 float bf16_value(std::uint16_t bits) {
@@ -81,8 +114,9 @@ float bf16_value(std::uint16_t bits) {
 
 std::uint16_t bf16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  const std::uint32_t nan = bits >> 16 | 0x40;  // stays one
+  return static_cast<std::uint16_t>((bits & ~kSign) > 0x7f80'0000 ? nan : rounded);
 }
 
 float f16_value(std::uint16_t bits) {
