@@ -14,6 +14,10 @@ namespace edl::data {
 // The chain of `record` behind `before` (zeros for the first record).
 model::Digest chain_of(const model::Digest& before, const model::LedgerRecord& record);
 
+// One member's ledger, as its file has it: in the order in which they were written, with those that
+// later ones replaced.
+using LedgerLines = std::vector<model::LedgerRecord>;
+
 class Ledger {
  public:
   // Adds the next step, or one that replaces a step and all behind it. Its chain is set here. An

@@ -116,6 +116,74 @@ TEST(Ledger, members_that_disagree_are_found) {
   EXPECT_EQ(verified.violations.at(0).kind, ViolationKind::kConflictingStep);
 }
 
+// All members died behind step 5; a newer generation went on there, with another batch.
+TEST(Ledger, what_an_older_generation_trained_behind_a_newer_one_is_over) {
+  Ledger older;
+  Ledger newer;
+  const auto record = [](std::uint64_t step, std::uint64_t generation, std::uint64_t position) {
+    LedgerRecord out{.generation = model::Generation(generation),
+                     .step = Step(step),
+                     .epoch = model::Epoch(0),
+                     .position = position};
+    out.samples = generation == 1 ? 10 : 25;
+    return out;
+  };
+  for (std::uint64_t step = 1; step <= 9; ++step) {
+    ASSERT_TRUE(older.append(record(step, 1, (step - 1) * 10)).ok());
+  }
+  for (std::uint64_t step = 1; step <= 5; ++step) {
+    ASSERT_TRUE(newer.append(record(step, 1, (step - 1) * 10)).ok());
+  }
+  ASSERT_TRUE(newer.append(record(6, 3, 50)).ok());
+  ASSERT_TRUE(newer.append(record(7, 3, 75)).ok());
+  for (const bool older_first : {true, false}) {
+    const LedgerLines ledgers[] = {older_first ? older.records() : newer.records(),
+                                   older_first ? newer.records() : older.records()};
+    const Verification verified = verify(ledgers, kSamples);
+    EXPECT_TRUE(verified.proven());
+    EXPECT_EQ(verified.steps, 7u);
+    EXPECT_EQ(verified.epochs, 1u);
+    EXPECT_EQ(verified.samples, kSamples);
+  }
+}
+
+TEST(Ledger, members_whose_histories_do_not_join_are_found) {
+  const auto record = [](std::uint64_t step, std::uint64_t generation) {
+    return LedgerRecord{.generation = model::Generation(generation),
+                        .step = Step(step),
+                        .epoch = model::Epoch(0),
+                        .position = (step - 1) * 10,
+                        .samples = 10};
+  };
+  Ledger one;
+  ASSERT_TRUE(one.append(record(1, 1)).ok());
+  ASSERT_TRUE(one.append(record(2, 2)).ok());
+  Ledger other;  // says that step 2 was of generation 1
+  ASSERT_TRUE(other.append(record(1, 1)).ok());
+  ASSERT_TRUE(other.append(record(2, 1)).ok());
+  ASSERT_TRUE(other.append(record(3, 2)).ok());
+  const LedgerLines ledgers[] = {one.records(), other.records()};
+  const Verification verified = verify(ledgers, kSamples);
+  ASSERT_FALSE(verified.proven());
+  EXPECT_EQ(verified.violations[0].kind, ViolationKind::kBrokenChain);
+}
+
+TEST(Ledger, numbers_out_of_all_bounds_are_counted_and_not_believed) {
+  Ledger ledger;
+  constexpr std::uint64_t kHuge = ~std::uint64_t{0};
+  ASSERT_TRUE(ledger
+                  .append({.generation = model::Generation(1),
+                           .step = Step(1),
+                           .epoch = model::Epoch(kHuge),
+                           .position = kHuge,
+                           .samples = kHuge})
+                  .ok());
+  const LedgerLines lines = ledger.records();
+  const Verification verified = verify({&lines, 1}, kSamples);
+  EXPECT_EQ(verified.verdict, Verdict::kViolated);
+  EXPECT_EQ(verified.missing, kHuge);
+}
+
 TEST(Ledger, nothing_is_left_out_and_nothing_goes_back_in_its_generation) {
   Ledger ledger;
   const auto record = [](std::uint64_t step, std::uint64_t generation) {

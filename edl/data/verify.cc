@@ -1,10 +1,9 @@
 #include "edl/data/verify.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 #include "edl/base/text.h"
-#include "edl/data/ledger.h"
 
 namespace edl::data {
 namespace {
@@ -14,97 +13,12 @@ using model::Step;
 
 constexpr std::size_t kViolationsMax = 100;  // that are told; all are counted
 
-class Verifier {
- public:
-  explicit Verifier(std::uint64_t samples) : samples_(samples) {}
-
-  // Follows one member's lines: each must continue or replace, and be chained.
-  void read(const LedgerLines& lines) {
-    Ledger ledger;
-    for (const LedgerRecord& line : lines) {
-      if (const auto added = ledger.append_chained(line); !added.ok()) {
-        return violate(ViolationKind::kBrokenChain, line.step, added.error().message);
-      }
-    }
-    for (const LedgerRecord& record : ledger.records()) keep(record);
-  }
-
-  Verification finish() {
-    walk();
-    out_.steps = steps_.size();
-    return std::move(out_);
-  }
-
- private:
-  void violate(ViolationKind kind, Step step, std::string detail) {
-    if (out_.violations.size() < kViolationsMax) {
-      out_.violations.push_back({kind, step, std::move(detail)});
-    }
-  }
-
-  void keep(const LedgerRecord& record) {
-    const auto [at, added] = steps_.emplace(record.step.value(), record);
-    if (added) return;
-    LedgerRecord& known = at->second;
-    if (record.generation > known.generation) {
-      known = record;
-    } else if (record.generation == known.generation && !same_step(record, known)) {
-      ++out_.conflicting;
-      violate(ViolationKind::kConflictingStep, record.step,
-              text("two members have different records of step ", record.step.value(),
-                   " in generation ", record.generation.value()));
-    }
-  }
-
-  static bool same_step(const LedgerRecord& a, const LedgerRecord& b) {
-    return a.epoch == b.epoch && a.position == b.position && a.samples == b.samples &&
-           a.applied == b.applied && a.digest == b.digest;
-  }
-
-  // Positions must follow each other without hole or overlap, epoch after epoch.
-  void walk() {
-    std::uint64_t epoch = 0;
-    std::uint64_t position = 0;
-    std::uint64_t step = 0;
-    for (const auto& [number, record] : steps_) {
-      if (number != ++step) {
-        violate(ViolationKind::kMissingSample, Step(step), text("step ", step, " is missing"));
-        step = number;
-      }
-      look(record, epoch, position);
-      out_.samples += record.samples;
-      epoch = record.epoch.value();
-      position = record.position + record.samples;
-      if (position >= samples_) {
-        ++out_.epochs;
-        ++epoch;
-        position = 0;
-      }
-    }
-  }
-
-  void look(const LedgerRecord& record, std::uint64_t epoch, std::uint64_t position) {
-    if (record.position + record.samples > samples_) {
-      out_.repeated += record.position + record.samples - samples_;
-      violate(ViolationKind::kRepeatedSample, record.step,
-              text("step ", record.step.value(), " goes beyond the end of its epoch"));
-    }
-    const bool later = record.epoch.value() > epoch ||
-                       (record.epoch.value() == epoch && record.position > position);
-    const bool same = record.epoch.value() == epoch && record.position == position;
-    if (same) return;
-    const std::uint64_t from = record.epoch.value() * samples_ + record.position;
-    const std::uint64_t expected = epoch * samples_ + position;
-    (later ? out_.missing : out_.repeated) += later ? from - expected : expected - from;
-    violate(later ? ViolationKind::kMissingSample : ViolationKind::kRepeatedSample, record.step,
-            text("step ", record.step.value(), " begins at position ", record.position,
-                 " of epoch ", record.epoch.value(), " instead of ", position, " of ", epoch));
-  }
-
-  const std::uint64_t samples_;
-  std::map<std::uint64_t, LedgerRecord> steps_;
-  Verification out_;
-};
+// How many positions lie between two places, cut to what fits.
+std::uint64_t distance(std::uint64_t epochs, std::uint64_t samples, std::uint64_t more) {
+  const auto wide = static_cast<unsigned __int128>(epochs) * samples + more;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return wide > kMost ? kMost : static_cast<std::uint64_t>(wide);
+}
 
 }  // namespace
 
@@ -114,9 +28,80 @@ std::string_view name(ViolationKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"proven", "violated", "incomplete"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+void Verifier::violate(ViolationKind kind, Step step, std::string detail) {
+  violated_ = true;
+  if (out_.violations.size() == kViolationsMax) return;
+  out_.violations.push_back({kind, step, std::move(detail)});
+}
+
+void Verifier::lacks(std::string reason) {
+  if (out_.reason.empty()) out_.reason = std::move(reason);
+}
+
+void Verifier::close() {
+  history_ = merge_.finish();
+  for (const StepProblem& problem : merge_.broken()) {
+    violate(ViolationKind::kBrokenChain, problem.step, problem.detail);
+  }
+  for (const StepProblem& problem : merge_.conflicting()) {
+    violate(ViolationKind::kConflictingStep, problem.step, problem.detail);
+  }
+  out_.conflicting += merge_.conflicts();
+  Place expected;
+  for (const LedgerRecord& record : history_) expected = walk(record, expected);
+  out_.steps = history_.size();
+}
+
+// Positions must follow each other without hole or overlap, epoch after epoch. Answers where the
+// next step must begin.
+Verifier::Place Verifier::walk(const LedgerRecord& record, Place expected) {
+  if (record.epoch.value() != expected.epoch || record.position != expected.position) {
+    misplaced(record, expected);
+  }
+  out_.samples += record.samples;
+  const std::uint64_t left = samples_ - std::min(samples_, record.position);
+  if (record.samples < left) return {record.epoch.value(), record.position + record.samples};
+  if (record.samples > left) {
+    out_.repeated += record.samples - left;
+    violate(ViolationKind::kRepeatedSample, record.step,
+            text("step ", record.step, " goes beyond the end of its epoch"));
+  }
+  ++out_.epochs;
+  return {record.epoch.value() + 1, 0};
+}
+
+void Verifier::misplaced(const LedgerRecord& record, Place expected) {
+  const std::uint64_t epoch = record.epoch.value();
+  const bool later =
+      epoch > expected.epoch || (epoch == expected.epoch && record.position > expected.position);
+  if (later) {
+    const std::uint64_t skipped = distance(epoch - expected.epoch, samples_, record.position);
+    out_.missing += skipped - std::min(skipped, expected.position);
+  } else {
+    const std::uint64_t again = distance(expected.epoch - epoch, samples_, expected.position);
+    out_.repeated += again - std::min(again, record.position);
+  }
+  violate(later ? ViolationKind::kMissingSample : ViolationKind::kRepeatedSample, record.step,
+          text("step ", record.step, " begins at position ", record.position, " of epoch ", epoch,
+               " instead of ", expected.position, " of ", expected.epoch));
+}
+
+Verification Verifier::finish() {
+  if (out_.steps == 0) lacks("no step is in the ledgers");
+  out_.verdict = out_.reason.empty() ? Verdict::kProven : Verdict::kIncomplete;
+  if (violated_) out_.verdict = Verdict::kViolated;
+  return std::move(out_);
+}
+
 Verification verify(std::span<const LedgerLines> ledgers, std::uint64_t samples) {
   Verifier verifier(samples);
-  for (const LedgerLines& lines : ledgers) verifier.read(lines);
+  for (const LedgerLines& lines : ledgers) verifier.add(lines);
+  verifier.close();
   return verifier.finish();
 }
 
