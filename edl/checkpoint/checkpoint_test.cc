@@ -63,7 +63,9 @@ TEST(Safetensors, the_header_is_canonical) {
 
 TEST(Safetensors, what_was_written_is_found_again) {
   with_file([](os::File& file) {
-    ASSERT_TRUE(write_safetensors(file, state()).ok());
+    HashedWriter out(file);
+    ASSERT_TRUE(write_safetensors(out, state()).ok());
+    EXPECT_EQ(out.bytes(), file.size().value());
     const auto places = read_safetensors_header(file).value();
     ASSERT_EQ(places.size(), 3u);
     for (const Tensor& tensor : state()) {
@@ -89,7 +91,8 @@ TEST(Safetensors, wrong_tensors_are_refused) {
 
 TEST(Safetensors, damaged_files_are_refused_and_never_read_beyond) {
   with_file([](os::File& file) {
-    ASSERT_TRUE(write_safetensors(file, state()).ok());
+    HashedWriter out(file);
+    ASSERT_TRUE(write_safetensors(out, state()).ok());
     const std::uint64_t size = file.size().value();
     Bytes whole(size);
     ASSERT_EQ(file.read_at(0, whole).value(), size);

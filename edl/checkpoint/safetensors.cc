@@ -90,16 +90,11 @@ Result<std::map<std::string, TensorPlace>> read_safetensors_header(os::File& fil
   return places;
 }
 
-Result<void> write_safetensors(os::File& file, std::vector<Tensor> tensors) {
+Result<void> write_safetensors(HashedWriter& out, std::vector<Tensor> tensors) {
   EDL_TRY(const std::string header, safetensors_header(tensors));
-  EDL_TRY(file.write_at(0, bytes_of(header)));
-  std::uint64_t offset = header.size();
-  for (const Tensor& tensor : tensors) {
-    EDL_TRY(file.write_at(offset, tensor.bytes));
-    offset += tensor.bytes.size();
-  }
-  EDL_TRY(file.truncate(offset));
-  return file.sync();
+  EDL_TRY(out.add(bytes_of(header)));
+  for (const Tensor& tensor : tensors) EDL_TRY(out.add(tensor.bytes));
+  return out.finish();
 }
 
 }  // namespace edl::checkpoint

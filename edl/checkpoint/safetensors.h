@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "edl/checkpoint/sha256.h"
 #include "edl/checkpoint/tensor.h"
 #include "edl/os/disk.h"
 
@@ -28,7 +29,7 @@ struct TensorPlace {
 // against the file's length.
 Result<std::map<std::string, TensorPlace>> read_safetensors_header(os::File& file);
 
-// Writes and syncs the whole file.
-Result<void> write_safetensors(os::File& file, std::vector<Tensor> tensors);
+// Writes the whole file; syncs nothing.
+Result<void> write_safetensors(HashedWriter& out, std::vector<Tensor> tensors);
 
 }  // namespace edl::checkpoint

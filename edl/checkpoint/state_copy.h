@@ -1,0 +1,44 @@
+// A copy of the training state as it was after a step, so that training goes on while it is written
+// or sent. All tensors lie in one block of memory, which the next copy uses again.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edl/checkpoint/state.h"
+#include "edl/checkpoint/tensor.h"
+
+namespace edl::checkpoint {
+
+inline constexpr std::string_view kModelPrefix = "model/";
+inline constexpr std::string_view kOptimizerPrefix = "optimizer/";
+
+class StateCopy {
+ public:
+  StateCopy() = default;
+  StateCopy(const StateCopy&) = delete;
+  StateCopy& operator=(const StateCopy&) = delete;
+
+  // Replaces what was copied before. Every name begins with `model/` or `optimizer/`. After an
+  // error the copy is empty.
+  Result<void> take(std::span<const Tensor> tensors, State state);
+
+  // Sorted by name; they point into this copy.
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  const State& state() const { return state_; }
+  void set_state(State state) { state_ = std::move(state); }
+  // Those whose names begin with `prefix`, without it: what one file holds.
+  std::vector<Tensor> without_prefix(std::string_view prefix) const;
+  std::string hash() const;
+
+ private:
+  Result<std::uint64_t> check(std::span<const Tensor> tensors) const;
+
+  Bytes block_;
+  std::vector<Tensor> tensors_;
+  State state_;
+};
+
+}  // namespace edl::checkpoint
