@@ -1,0 +1,187 @@
+// What one core answers as the leader: views that change, workers that join.
+#include "edl/membership/bench_test.h"
+
+namespace edl::membership {
+namespace {
+
+// Changes.
+
+TEST(Change, a_death_is_answered_by_a_view_without_the_dead) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_completed(after(6));
+  a.core.on_registered("c", {.exited = true});
+  EXPECT_TRUE(a.sent(Kind::kPrepare));
+  a.promise("b", 10, 3, 5);
+  const auto order = a.sent(Kind::kHandOver);
+  ASSERT_TRUE(order);  // b is one behind
+  EXPECT_EQ(order->step, Step(6));
+  EXPECT_EQ(order->who, "a");
+  a.promise("b", 10, 3, 6);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].ballot, Ballot(10));
+  EXPECT_EQ(published[0].after, Revision(12));
+  EXPECT_EQ(published[0].view.first_step, Step(7));
+  EXPECT_EQ(published[0].view.cause, model::Cause::kDeath);
+  EXPECT_EQ(published[0].view.reason, "c ended");
+  EXPECT_EQ(published[0].view.members.size(), 2U);
+}
+
+TEST(Change, a_promise_of_another_ballot_or_generation_does_not_count) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_registered("c", {.exited = true});
+  a.promise("b", 9, 3, 5);
+  a.promise("b", 10, 2, 5);
+  a.promise("x", 10, 3, 5);
+  EXPECT_TRUE(a.take_all<Publish>().empty());
+  a.promise("b", 10, 3, 5);
+  EXPECT_EQ(a.take_all<Publish>().size(), 1U);
+}
+
+TEST(Change, all_are_asked_anew_when_one_is_lost_during_the_hand_over) {
+  Bench a = Bench::member("a", {"a", "b", "c", "d"}, "a");
+  a.core.on_registered("d", {.exited = true});
+  a.promise("b", 10, 3, 6);
+  a.promise("c", 10, 3, 5);
+  EXPECT_EQ(a.take_all<TakeRecord>().size(), 1U);  // from b, which dies
+  a.core.on_registered("b", {.exited = true});
+  EXPECT_EQ(a.take_all<DropRecord>().size(), 1U);
+  a.promise("c", 10, 3, 5);
+  EXPECT_TRUE(a.take_all<Publish>().empty());
+  a.promise("c", 10, 4, 5);
+  EXPECT_EQ(a.take_all<Publish>().size(), 1U);
+}
+
+TEST(Change, one_that_only_another_member_does_not_reach_was_not_scaled_in) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_message("b", {.kind = Kind::kAccuse, .generation = Generation(2), .who = "c"});
+  a.promise("b", 10, 3, 5, {"c"});
+  a.promise("c", 10, 3, 5);
+  a.wait(1s);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].view.cause, model::Cause::kDeath);
+  EXPECT_EQ(published[0].view.who, "c");
+  EXPECT_EQ(published[0].view.reason, "c could not be reached");
+}
+
+TEST(Change, fewer_workers_are_announced_before_anyone_is_stopped) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_wanted({.workers = 2, .by = "ann"});
+  const auto announced = a.take_all<Announce>();
+  ASSERT_EQ(announced.size(), 1U);
+  EXPECT_EQ(announced[0].cause, model::Cause::kScale);
+  EXPECT_EQ(announced[0].who, "c");
+  EXPECT_EQ(announced[0].reason, "2 workers are wanted by ann");
+  EXPECT_FALSE(a.sent(Kind::kPrepare));
+  a.core.on_announced(true);
+  const auto prepare = a.sent(Kind::kPrepare);
+  ASSERT_TRUE(prepare);
+  EXPECT_EQ(prepare->step, Step(6));  // at the next boundary
+}
+
+TEST(Change, is_given_up_when_it_cannot_be_announced) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_wanted({.workers = 2, .by = "ann"});
+  a.core.on_announced(false);
+  EXPECT_FALSE(a.sent(Kind::kPrepare));
+  EXPECT_TRUE(a.core.is_training());
+}
+
+TEST(Change, a_stop_publishes_a_view_in_which_nobody_trains) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 2, .stop = true, .by = "ann", .reason = "enough"});
+  a.promise("b", 10, 3, 5);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].view.halt, "stopped");
+  EXPECT_EQ(published[0].view.reason, "asked to stop by ann: enough");
+  a.core.on_published(true, Revision(13));
+  const auto halts = a.take_all<Halt>();
+  ASSERT_EQ(halts.size(), 1U);
+  EXPECT_TRUE(halts[0].leads);
+  EXPECT_EQ(halts[0].step, Step(5));
+  EXPECT_FALSE(a.core.is_training());
+}
+
+TEST(Change, the_last_step_ends_the_job) {
+  Rules short_job = rules();
+  short_job.steps = 6;
+  Bench a = Bench::member("a", {"a", "b"}, "a", short_job);
+  a.core.on_completed(after(6));
+  a.promise("b", 10, 3, 6);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].view.halt, "finished");
+  EXPECT_EQ(published[0].view.reason, "trained all 6 steps");
+}
+
+TEST(Change, too_few_members_wait_for_more) {
+  Rules pair = rules();
+  pair.min = 2;
+  Bench a = Bench::member("a", {"a", "b"}, "a", pair);
+  a.core.on_registered("b", {.exited = true});
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].view.halt, "waiting");
+  EXPECT_EQ(published[0].view.reason,
+            "b ended; 1 of at least 2 workers are left, waiting for more");
+}
+
+TEST(Change, who_could_not_publish_looks_whether_it_still_leads) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_registered("c", {.exited = true});
+  a.promise("b", 10, 3, 5);
+  a.take();
+  a.core.on_published(false, {});
+  EXPECT_EQ(a.take_all<ReadView>().size(), 1U);
+  a.core.on_elected(Ballot(10), view_of({"a", "b", "c"}, 2, 6), Revision(12));
+  EXPECT_TRUE(a.sent(Kind::kPrepare));
+}
+
+// Joins.
+
+TEST(Join, those_that_come_together_share_a_view) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 4, .by = "ann"});
+  for (const char* id : {"c", "d"}) {
+    a.core.on_registered(id, {});
+    a.core.on_link(id, true);
+    a.core.on_message(id, {.kind = Kind::kJoin});
+  }
+  std::vector<std::string> admitted;
+  for (const Send& send : a.take_all<Send>()) {
+    if (send.message.kind == Kind::kAdmit) admitted.push_back(send.to);
+  }
+  EXPECT_EQ(admitted, (std::vector<std::string>{"c", "d"}));
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(5)});
+  EXPECT_TRUE(a.take_all<Announce>().empty());  // d is on its way
+  a.core.on_message("d", {.kind = Kind::kReady, .here = after(4)});
+  EXPECT_EQ(a.take_all<Announce>().size(), 1U);
+}
+
+TEST(Join, one_is_not_waited_for_longer_than_the_window) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 4, .by = "ann"});
+  for (const char* id : {"c", "d"}) {
+    a.core.on_registered(id, {});
+    a.core.on_link(id, true);
+    a.core.on_message(id, {.kind = Kind::kJoin});
+  }
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(5)});
+  a.wait(rules().join_window / 2);
+  EXPECT_TRUE(a.take_all<Announce>().empty());
+  a.wait(rules().join_window);
+  EXPECT_EQ(a.take_all<Announce>().size(), 1U);
+}
+
+TEST(Join, nobody_is_admitted_above_what_is_wanted) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_registered("c", {});
+  a.core.on_link("c", true);
+  a.core.on_message("c", {.kind = Kind::kJoin});
+  EXPECT_FALSE(a.sent(Kind::kAdmit));
+}
+
+}  // namespace
+}  // namespace edl::membership

@@ -1,0 +1,206 @@
+// What the leader sees to: who should be a member, and whether something forces a new view.
+#include <algorithm>
+
+#include "edl/membership/core.h"
+
+namespace edl::membership {
+
+void Core::lead() {
+  if (!leading_ || !current_) return;
+  switch (change_.phase) {
+    case Phase::kIdle:
+      return consider();
+    case Phase::kAnnouncing:
+      if (is_forced()) prepare();
+      return;
+    case Phase::kPreparing:
+      return weigh();
+    case Phase::kHandingOver:
+      return hand_over();
+    case Phase::kPublishing:
+      return;
+  }
+}
+
+void Core::consider() {
+  if (!view_ || is_lost()) return found();
+  if (!is_member()) return;
+  admit();
+  if (is_forced()) return begin(true);
+  if (is_planned()) return begin(false);
+}
+
+// A new leader makes a view in any case: the one before may have stopped the members already.
+bool Core::is_forced() const {
+  if (must_change_) return true;
+  const bool has_ended = view_->halt == name(HaltKind::kStopped) ||
+                         view_->halt == name(HaltKind::kFinished) ||
+                         view_->halt == name(HaltKind::kAbandoned);
+  if (!has_ended && (wanted_.stop || rules_.is_finished(here_))) return true;
+  const auto is_known = [&](const auto& link) {
+    return view_->rank_of(link.first) && view_->rank_of(link.second);
+  };
+  if (std::any_of(broken_.begin(), broken_.end(), is_known)) return true;
+  return std::any_of(view_->members.begin(), view_->members.end(),
+                     [&](const model::Member& member) { return is_exited(member.id); });
+}
+
+bool Core::is_planned() const {
+  if (!view_->halt.empty() && view_->halt != name(HaltKind::kWaiting)) return false;
+  const Ids alive = alive_members();
+  const Ids stay = staying(alive);
+  if (stay.size() < alive.size()) return true;
+  const std::size_t target = rules_.fit(wanted_.workers);
+  if (stay.size() >= target) return false;
+  const Ids ready = ready_joiners(target - stay.size());
+  if (ready.empty()) return false;
+  bool others_come = false;
+  Time first = Time::max();
+  for (const auto& [id, candidate] : candidates_) {
+    if (candidate.admitted && !candidate.ready) others_come = true;
+    if (candidate.ready) first = std::min(first, candidate.since);
+  }
+  return !others_come || now_ >= first + rules_.join_window;
+}
+
+// The first view, or one after all members were lost: of workers that hold the same state from
+// disk.
+void Core::found() {
+  if (!has_state_ || loading_) return;
+  if (!founding_since_) founding_since_ = now_;
+  Ids ready;
+  for (auto& [id, candidate] : candidates_) {
+    if (!candidate.ready || !reaches(id)) continue;
+    if (candidate.here.step > here_.step) {
+      actions_.push_back(TakeLead{ballot_, id, text(id, " has a newer checkpoint")});
+      return;
+    }
+    if (candidate.here == here_) {
+      const auto misses = [&](const model::WorkerId& other) {
+        return candidate.unreachable.contains(other) || candidates_[other].unreachable.contains(id);
+      };
+      if (std::none_of(ready.begin(), ready.end(), misses)) ready.push_back(id);
+    } else {
+      candidate.ready = false;
+      send(id, {.kind = Kind::kAdmit, .ballot = ballot_, .step = here_.step, .ids = {self_}});
+    }
+  }
+  const std::size_t target = rules_.fit(wanted_.workers);
+  const std::size_t count = std::min(ready.size() + 1, target);
+  const bool may_be_fewer =
+      view_ && count >= rules_.min && now_ >= *founding_since_ + rules_.founders_wait;
+  const bool ends = wanted_.stop || rules_.is_finished(here_);
+  if (count < target && !may_be_fewer && !ends) {
+    waits_for_ = text(count, " of ", target, " workers are ready");
+    return;
+  }
+  ready.resize(count - 1);
+  change_ = {};
+  change_.generation = view_ ? view_->generation.next() : model::Generation(1);
+  change_.asked[self_] = {true, here_, {}};
+  change_.joiners = {ready.begin(), ready.end()};
+  if (ends) change_.joiners.clear();
+  for (const model::WorkerId& id : change_.joiners) change_.asked[id].here = here_;
+  change_.kept = {self_};
+  change_.last = here_.step;
+  change_.phase = Phase::kHandingOver;
+  change_.since = now_;
+  hand_over();
+}
+
+// Lets as many spares get the state as there is room for.
+void Core::admit() {
+  const Ids alive = alive_members();
+  std::size_t coming = staying(alive).size();
+  for (const auto& [id, candidate] : candidates_) coming += candidate.admitted ? 1 : 0;
+  const std::size_t target = rules_.fit(wanted_.workers);
+  for (auto& [id, candidate] : candidates_) {
+    if (coming >= target) return;
+    if (candidate.admitted || !reaches(id)) continue;
+    candidate.admitted = true;
+    ++coming;
+    Ids givers;
+    for (const model::WorkerId& member : staying(alive)) {
+      if (member == self_ || reaches(member)) givers.push_back(member);
+    }
+    const model::Step at(here_.step.value() + 2);  // that all of them can still copy
+    send(id, {.kind = Kind::kAdmit, .ballot = ballot_, .step = at, .ids = std::move(givers)});
+  }
+}
+
+void Core::on_join(const model::WorkerId& from, const Message& message) {
+  if (leader_id_ != self_ || (view_ && !is_lost() && view_->rank_of(from))) return;
+  Candidate& candidate = candidates_[from];
+  const bool is_ready = message.kind == Kind::kReady;
+  if (is_ready && !candidate.ready) candidate.since = now_;
+  // One that asks anew has lost what it had, or the answer was lost.
+  if (!is_ready) candidate.admitted = false;
+  if (is_ready) candidate.admitted = true;
+  candidate.ready = is_ready;
+  candidate.here = message.here;
+  candidate.unreachable = {message.ids.begin(), message.ids.end()};
+  lead();
+}
+
+void Core::on_accuse(const model::WorkerId& from, const Message& message) {
+  if (!leading_ || !view_) return;
+  if (message.generation == view_->generation) {
+    broken_.insert({from, message.who});
+    return lead();
+  }
+  if (message.generation < view_->generation && change_.phase == Phase::kIdle) {
+    send(from, {.kind = Kind::kView, .ballot = ballot_, .view = view_});
+  }
+}
+
+// A link may work in one direction only: who is heard and says that it does not hear us is not
+// reached.
+bool Core::reaches(const model::WorkerId& id) const {
+  return id == self_ || (up_.contains(id) && !silent_.contains(id) && !deaf_.contains(id));
+}
+
+Ids Core::alive_members() const {
+  Ids ids;
+  for (const model::Member& member : view_->members) {
+    if (!is_exited(member.id)) ids.push_back(member.id);
+  }
+  return ids;
+}
+
+// Without those that leave; when fewer are wanted, the highest ranks go, but not the leader.
+Ids Core::staying(const Ids& members) const {
+  Ids stay;
+  for (const model::WorkerId& id : members) {
+    if (!leavers_.contains(id)) stay.push_back(id);
+  }
+  const std::size_t target = rules_.fit(wanted_.workers);
+  for (std::size_t i = stay.size(); i-- > 0 && stay.size() > target;) {
+    if (stay[i] != self_) stay.erase(stay.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return stay;
+}
+
+// Those that are so near that the last record alone brings them here.
+Ids Core::ready_joiners(std::size_t room) const {
+  Ids ids;
+  for (const auto& [id, candidate] : candidates_) {
+    if (ids.size() == room) break;
+    const bool is_near = candidate.here.step.value() + 2 >= here_.step.value();
+    if (!candidate.ready || !is_near || !reaches(id) || is_exited(id)) continue;
+    if (refusals_.is_refused(id, now_)) continue;
+    // All who are to train together must reach each other before anyone is stopped for it.
+    const auto misses = [&](const model::WorkerId& other) {
+      const auto known = candidates_.find(other);
+      return candidate.unreachable.contains(other) ||
+             (known != candidates_.end() && known->second.unreachable.contains(id));
+    };
+    if (view_ && std::any_of(view_->members.begin(), view_->members.end(),
+                             [&](const model::Member& member) { return misses(member.id); })) {
+      continue;
+    }
+    if (std::none_of(ids.begin(), ids.end(), misses)) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace edl::membership
