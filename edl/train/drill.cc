@@ -1,0 +1,81 @@
+#include "edl/train/drill.h"
+
+namespace edl::train {
+namespace {
+
+bool is_off_loop(model::FaultPhase phase) {
+  return phase == model::FaultPhase::kCheckpointWrite ||
+         phase == model::FaultPhase::kCheckpointSync ||
+         phase == model::FaultPhase::kCheckpointRename;
+}
+
+}  // namespace
+
+Drill::Drill(os::System& system, std::string dir, model::WorkerId self,
+             std::vector<model::Fault> faults, Events events)
+    : system_(system), dir_(std::move(dir)), self_(std::move(self)), events_(std::move(events)) {
+  for (model::Fault& fault : faults) {
+    const bool spent = false;
+    auto& list = is_off_loop(fault.phase) ? off_loop_ : faults_;
+    auto& other = is_off_loop(fault.phase) ? faults_ : off_loop_;
+    other.push_back({fault, true});  // keeps the numbers equal
+    list.push_back({std::move(fault), spent});
+  }
+}
+
+bool Drill::claim(std::size_t number) {
+  os::Disk& disk = system_.disk();
+  const std::string folder = dir_ + "/faults";
+  if (!disk.make_directory(folder).ok()) return false;
+  return disk.open(text(folder, "/", number), os::Open::kCreateNew).ok();
+}
+
+void Drill::enter(model::FaultPhase phase, model::Step step) {
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    Armed& armed = faults_[i];
+    if (armed.spent || !model::fires(armed.fault, phase, step, self_)) continue;
+    armed.spent = true;
+    if (!claim(i)) continue;
+    const model::Fault& fault = armed.fault;
+    system_.log().warn("a drill strikes", {{"fault", model::fault_text(fault)}, {"step", step}});
+    switch (fault.action) {
+      case model::FaultAction::kKill:
+        system_.processes().end_self({.signal = 9});
+        break;
+      case model::FaultAction::kExit:
+        system_.processes().end_self({.code = fault.code});
+        break;
+      case model::FaultAction::kStop:
+        events_.stop(i, fault);
+        break;
+      case model::FaultAction::kSlow:
+        events_.slow(fault.factor);
+        break;
+      case model::FaultAction::kCut:
+        events_.cut(fault.cut);
+        break;
+    }
+  }
+}
+
+void Drill::enter_off_loop(model::FaultPhase phase, model::Step step) {
+  for (std::size_t i = 0; i < off_loop_.size(); ++i) {
+    Armed& armed = off_loop_[i];
+    if (armed.spent || !model::fires(armed.fault, phase, step, self_)) continue;
+    armed.spent = true;
+    if (!claim(i)) continue;
+    if (armed.fault.action == model::FaultAction::kExit) {
+      system_.processes().end_self({.code = armed.fault.code});
+    } else if (armed.fault.action == model::FaultAction::kKill) {
+      system_.processes().end_self({.signal = 9});
+    } else {
+      system_.post([this, i, fault = armed.fault] {
+        if (fault.action == model::FaultAction::kStop) events_.stop(i, fault);
+        if (fault.action == model::FaultAction::kSlow) events_.slow(fault.factor);
+        if (fault.action == model::FaultAction::kCut) events_.cut(fault.cut);
+      });
+    }
+  }
+}
+
+}  // namespace edl::train

@@ -1,0 +1,45 @@
+// Faults on request (`--fault`): strikes when this worker enters the phase that a fault names. Each
+// fires once in a job, on one worker: who makes the file DIR/faults/N first.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "edl/model/fault.h"
+#include "edl/os/system.h"
+
+namespace edl::train {
+
+class Drill {
+ public:
+  struct Events {
+    std::function<void(std::size_t number, const model::Fault&)> stop;  // the agent does it
+    std::function<void(double factor)> slow;
+    std::function<void(const model::WorkerId&)> cut;
+  };
+
+  Drill(os::System& system, std::string dir, model::WorkerId self, std::vector<model::Fault> faults,
+        Events events);
+
+  // On the loop.
+  void enter(model::FaultPhase phase, model::Step step);
+  // For phases of writing, on the thread that writes.
+  void enter_off_loop(model::FaultPhase phase, model::Step step);
+
+ private:
+  struct Armed {
+    model::Fault fault;
+    bool spent = false;
+  };
+  bool claim(std::size_t number);
+
+  os::System& system_;
+  const std::string dir_;
+  const model::WorkerId self_;
+  const Events events_;
+  std::vector<Armed> faults_;    // of the loop
+  std::vector<Armed> off_loop_;  // of the thread that writes
+};
+
+}  // namespace edl::train

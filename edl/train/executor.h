@@ -1,0 +1,64 @@
+// Where the trainee's calls run: one after the other, off the loop. In a real worker that is the
+// training thread; a virtual one lets time pass instead.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "edl/os/channel.h"
+#include "edl/os/system.h"
+#include "edl/os/thread.h"
+
+namespace edl::train {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // `work` runs after all work before it; then `done` on the loop, unless the executor has ended.
+  virtual void run(os::Task work, os::Task done) = 0;
+};
+
+// A thread of its own. At most `kQueueMax` pieces of work wait.
+class ThreadExecutor final : public Executor {
+ public:
+  explicit ThreadExecutor(os::System& system, const std::string& name = "edl-train");
+  ~ThreadExecutor() override;
+  void run(os::Task work, os::Task done) override;
+
+ private:
+  struct Piece {
+    os::Task work;
+    os::Task done;
+  };
+  static constexpr std::size_t kQueueMax = 1024;
+
+  os::System& system_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // of the loop's thread
+  os::Channel<Piece> pieces_{kQueueMax};
+  os::Thread thread_;  // last: ends before what it uses
+};
+
+// On the loop, each piece after a while that `cost` says. For worlds without threads.
+class TimedExecutor final : public Executor {
+ public:
+  TimedExecutor(os::System& system, std::function<Duration()> cost)
+      : system_(system), cost_(std::move(cost)) {}
+  ~TimedExecutor() override { *alive_ = false; }
+  void run(os::Task work, os::Task done) override;
+
+ private:
+  struct Piece {
+    os::Task work;
+    os::Task done;
+  };
+  void next();
+
+  os::System& system_;
+  std::function<Duration()> cost_;
+  std::deque<Piece> waiting_;
+  bool busy_ = false;
+  os::Pending timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace edl::train

@@ -1,0 +1,65 @@
+#include "edl/train/reporter.h"
+
+#include <gtest/gtest.h>
+
+namespace edl::train {
+namespace {
+
+StepReport of_step(std::uint64_t step, std::uint64_t generation) {
+  StepReport report;
+  report.step = model::Step(step);
+  report.generation = model::Generation(generation);
+  return report;
+}
+
+std::vector<std::uint64_t> steps_in(const std::vector<Json>& events) {
+  std::vector<std::uint64_t> steps;
+  for (const Json& event : events) steps.push_back(event.at("step").get<std::uint64_t>());
+  return steps;
+}
+
+using Steps = std::vector<std::uint64_t>;
+
+TEST(Reporter, nothing_is_told_before_it_is_stable) {
+  Reporter reporter;
+  reporter.tell_from({}, {});
+  reporter.add(of_step(1, 1));
+  reporter.add(of_step(2, 1));
+  EXPECT_EQ(steps_in(reporter.take()), Steps());
+  reporter.on_stable(model::Step(1));
+  EXPECT_EQ(steps_in(reporter.take()), Steps({1}));
+  reporter.forget_after(model::Step(1));
+  reporter.add(of_step(2, 2));
+  reporter.on_stable(model::Step(2));
+  const std::vector<Json> told = reporter.take();
+  ASSERT_EQ(steps_in(told), Steps({2}));
+  EXPECT_EQ(told[0].at("generation"), 2);
+}
+
+TEST(Reporter, who_goes_on_telling_begins_where_the_other_ended) {
+  Reporter reporter;
+  for (std::uint64_t step = 1; step <= 5; ++step) reporter.add(of_step(step, 1));
+  reporter.on_stable(model::Step(5));
+  EXPECT_EQ(steps_in(reporter.take()), Steps());
+  reporter.tell_from(model::Step(4), model::Generation(1));
+  EXPECT_EQ(steps_in(reporter.take()), Steps({4, 5}));
+}
+
+TEST(Reporter, a_fact_of_its_own_is_told_once_however_old_its_step_is) {
+  Reporter early;
+  early.tell_from(model::Step(49), model::Generation(2));
+  early.on_stable(model::Step(48));
+  early.add_own(model::Step(48), {{"event", "checkpoint"}, {"step", 48}});
+  EXPECT_EQ(steps_in(early.take()), Steps({48}));
+  early.tell_from(model::Step(60), model::Generation(3));
+  EXPECT_EQ(steps_in(early.take()), Steps());
+
+  Reporter late;
+  late.on_stable(model::Step(48));
+  late.add_own(model::Step(48), {{"event", "checkpoint"}, {"step", 48}});
+  late.tell_from(model::Step(49), model::Generation(2));
+  EXPECT_EQ(steps_in(late.take()), Steps({48}));
+}
+
+}  // namespace
+}  // namespace edl::train

@@ -1,0 +1,58 @@
+#include "edl/train/step_layout.h"
+
+#include <algorithm>
+
+namespace edl::train {
+namespace {
+
+std::vector<collective::Segment> all_segments(const Trainee& trainee,
+                                              std::uint32_t logical_workers) {
+  const std::uint64_t sums = 1 + trainee.metric_names().size() + logical_workers;
+  std::vector<collective::Segment> segments{{collective::Element::kF64, sums},
+                                            {collective::Element::kI64, 1}};
+  for (const collective::Segment& segment : trainee.segments()) segments.push_back(segment);
+  return segments;
+}
+
+double number_at(ConstBytes reduced, std::size_t index) {
+  return load_int<double>(reduced.data() + index * sizeof(double));
+}
+
+}  // namespace
+
+StepLayout::StepLayout(const Trainee& trainee, std::uint32_t logical_workers)
+    : metrics_(trainee.metric_names()),
+      logical_workers_(logical_workers),
+      layout_(all_segments(trainee, logical_workers)) {}
+
+std::vector<ConstBytes> StepLayout::cut(ConstBytes reduced) const {
+  std::vector<ConstBytes> spans;
+  for (std::size_t i = 0; i < layout_.segments().size(); ++i) {
+    const collective::Range range = layout_.reduced(i);
+    spans.push_back(reduced.subspan(range.offset, range.bytes));
+  }
+  return spans;
+}
+
+void StepLayout::write(const PartSums& sums, model::LogicalWorker v,
+                       const std::vector<ByteSpan>& into) const {
+  EDL_CHECK(sums.metrics.size() == metrics_.size() && v.value() < logical_workers_);
+  std::fill(into[0].begin(), into[0].end(), std::byte{0});
+  store_int(into[0].data(), sums.loss);
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    store_int(into[0].data() + (1 + i) * sizeof(double), sums.metrics[i]);
+  }
+  store_int(into[1].data(), std::int64_t{sums.found_inf ? 1 : 0});
+}
+
+void StepLayout::read(ConstBytes reduced, model::StepRecordHeader& into) const {
+  const std::vector<ConstBytes> spans = cut(reduced);
+  into.loss_sum = number_at(spans[0], 0);
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    into.metric_sums[metrics_[i]] = number_at(spans[0], 1 + i);
+  }
+  into.squared_norms.clear();
+  into.found_inf = load_int<std::int64_t>(spans[1].data()) > 0;
+}
+
+}  // namespace edl::train

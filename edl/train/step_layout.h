@@ -1,0 +1,37 @@
+// How the numbers of a step lie in the collective's buffers: first EDL's own sums (loss, metrics,
+// squared norms of parts, parts that found an infinity), then the trainee's segments.
+#pragma once
+
+#include "edl/collective/layout.h"
+#include "edl/model/record.h"
+#include "edl/train/trainee.h"
+
+namespace edl::train {
+
+class StepLayout {
+ public:
+  StepLayout(const Trainee& trainee, std::uint32_t logical_workers);
+
+  const collective::Layout& layout() const { return layout_; }
+  // The trainee's segments among `spans`, which has one for each of the layout.
+  template <class Span>
+  std::span<const Span> of_trainee(const std::vector<Span>& spans) const {
+    return std::span(spans).subspan(kOwnSegments);
+  }
+  // One span for each segment of `reduced`, which has the layout's reduced bytes.
+  std::vector<ConstBytes> cut(ConstBytes reduced) const;
+
+  // Writes what one part adds beside its gradients.
+  void write(const PartSums& sums, model::LogicalWorker v, const std::vector<ByteSpan>& into) const;
+  // Reads these sums of a whole step into the header's fields.
+  void read(ConstBytes reduced, model::StepRecordHeader& into) const;
+
+ private:
+  static constexpr std::size_t kOwnSegments = 2;
+
+  const std::vector<std::string> metrics_;
+  const std::uint32_t logical_workers_;
+  const collective::Layout layout_;
+};
+
+}  // namespace edl::train

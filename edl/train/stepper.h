@@ -1,0 +1,117 @@
+// Trains step after step in a view: computes the parts that this member carries, reduces them with
+// the others, applies the result. On the loop's thread; the trainee's calls run in the executor.
+//
+// The reduced numbers of the last completed step stay here, as they left the tree, until reduced
+// bytes of the next one prove that nobody needs them any more.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "edl/collective/all_reduce.h"
+#include "edl/membership/rules.h"
+#include "edl/model/order.h"
+#include "edl/model/view.h"
+#include "edl/train/executor.h"
+#include "edl/train/node_sums.h"
+#include "edl/train/phases.h"
+#include "edl/train/step_layout.h"
+
+namespace edl::train {
+
+struct StepperEvents {
+  // From now on until `completed` the state is being changed.
+  std::function<void(model::Step)> applying;
+  // The step is applied; `here` is where the next one begins. `took`: since the one before.
+  std::function<void(const model::Position& here, Duration took)> completed;
+  // Every member has this step.
+  std::function<void(model::Step)> stable;
+  // The view cannot go on because of this member's doing.
+  std::function<void(model::Rank, const Error&)> violated;
+  // The program failed.
+  std::function<void(model::Step, std::optional<model::LogicalWorker>, const Error&)> failed;
+  // A part was computed, before anything of it is sent. Called by the executor.
+  std::function<void(const Part&, model::Generation)> computed;
+  // About to do this.
+  std::function<void(Phase, model::Step)> phase;
+};
+
+class Stepper {
+ public:
+  Stepper(os::System& system, Executor& executor, Trainee& trainee, const membership::Rules& rules,
+          std::uint64_t seed, StepperEvents events);
+
+  // The state that the trainee holds now is the one after `here.step`.
+  void set_position(const model::Position& here);
+  const model::Position& here() const { return here_; }
+
+  // Links by rank, null for our own.
+  void enter(const model::View& view, model::Rank own, std::vector<wire::Connection*> links);
+  void leave();
+  Result<void> on_bulk(model::Rank from, const wire::Header& header, std::uint64_t offset,
+                       ConstBytes piece);
+  // As of AllReduce.
+  ByteSpan bulk_place(model::Rank from, const wire::Header& header, std::uint64_t offset) {
+    return view_ ? all_reduce_.bulk_place(from, header, offset) : ByteSpan();
+  }
+
+  // The record of the last completed step, whole unless a step after it is being reduced.
+  const model::StepRecordHeader& record() const { return record_; }
+  ConstBytes reduced() const { return {reduced_.get(), layout_.layout().reduced_bytes()}; }
+  // Applies the record of the next step; it answers by `completed`. While no view is entered.
+  Result<void> apply(const model::StepRecordHeader& record, ConstBytes reduced);
+
+  // How long the parts of the last step took, each on average.
+  Duration part_time() const { return part_time_; }
+  std::uint32_t kept_parts() const { return kept_parts_; }  // when the view was entered
+  void slow_down(double factor) { slowness_ = factor; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const;
+  };
+  // What a task of the executor answers; shared with it until it is done.
+  struct Computed {
+    Part part{};
+    std::optional<Error> error{};
+    Duration took{};
+  };
+
+  void begin_step();
+  void compute_next();
+  void computed(const Computed& result);
+  void contribute();
+  void on_reduced(model::Step step, const model::Digest& digest);
+  void apply_reduced();
+  model::Position after(const model::StepRecordHeader& record) const;
+
+  os::System& system_;
+  Executor& executor_;
+  Trainee& trainee_;
+  const membership::Rules rules_;
+  const std::uint64_t seed_;
+  const StepperEvents events_;
+  const StepLayout layout_;
+  std::unique_ptr<std::byte[], Free> reduced_;
+  collective::HostAdder adder_;
+  collective::AllReduce all_reduce_;
+  NodeSums sums_;  // belongs to the executor while `computing_`
+
+  model::Position here_;
+  std::optional<model::View> view_;  // that it trains in
+  model::Rank own_;
+  std::vector<std::unique_ptr<collective::Link>> links_;
+  std::optional<model::StepPlan> plan_;  // of what `sums_` holds
+  bool begun_ = false;                   // the step, in this view
+  bool computing_ = false;
+  bool applying_ = false;
+  std::vector<model::TreeNode> contributed_;
+  model::StepRecordHeader record_;
+  Time last_completed_;
+  Duration part_time_{};
+  std::uint32_t kept_parts_ = 0;
+  double slowness_ = 1;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace edl::train

@@ -1,0 +1,114 @@
+// How a state goes from members to a worker that joins, while they train on: a copy of the state
+// after some step, in ranges from several members, then the record of each step behind it. The same
+// way a member that is one step behind gets the last record.
+//
+// Messages between workers, type kTransferMessage, with `kind` in the body:
+//   want_state  {at}                      joiner: a copy of the state after this step, or the next
+//   you can state       {copy, state, layout, bytes, ledger_bytes}  giver: it is here; ask for
+//   ranges want_bytes  {copy, from, to}          joiner want_records {copy} joiner: and every
+//   record behind it, from you record      {header, bytes}           giver; its bytes follow as
+//   bulk stable      {step}                    giver: what you have up to here is stable
+//   want_record {step}, no_record {step}  one record for who is behind
+//   enough      {}                        joiner: no more
+// Bulk: kStateBytes (first: offset, second: copy), kRecordBytes (first: step, second: offset).
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "edl/checkpoint/state_copy.h"
+#include "edl/membership/mesh.h"
+#include "edl/model/record.h"
+#include "edl/train/executor.h"
+#include "edl/train/trainee.h"
+
+namespace edl::train {
+
+inline constexpr std::uint32_t kTransferMessage = 2;
+inline constexpr std::uint32_t kStateBytes = wire::kFirstBulkType + 0x100;
+inline constexpr std::uint32_t kRecordBytes = wire::kFirstBulkType + 0x101;
+inline constexpr std::uint64_t kPieceBytes = 1 << 20;
+
+// SHA-256 in hex over the tensors' names, types and shapes: two programs with the same one can
+// exchange states.
+std::string state_layout(const std::vector<StateTensor>& tensors);
+std::vector<checkpoint::Tensor> as_tensors(const std::vector<StateTensor>& tensors);
+
+// A record that somebody may still be reading from.
+struct RecordCopy {
+  model::StepRecordHeader header;
+  Bytes reduced;
+};
+
+struct GiverEvents {
+  // The state as it is after all that was asked of the executor; told on the loop.
+  std::function<void(std::function<void(std::shared_ptr<checkpoint::StateCopy>)>)> copy_state;
+  // The ledger up to this step, as bytes; told on the loop.
+  std::function<void(model::Step, std::function<void(Bytes)>)> copy_ledger;
+  std::function<void()> serving;  // about to give a copy
+};
+
+class Giver {
+ public:
+  Giver(membership::Mesh& mesh, std::string layout, GiverEvents events)
+      : mesh_(mesh), layout_(std::move(layout)), events_(std::move(events)) {}
+
+  Result<void> on_message(const model::WorkerId& from, const Json& body);
+  // A step was applied; `record` is what left the tree.
+  void on_completed(const model::StepRecordHeader& record, ConstBytes reduced);
+  void on_stable(model::Step step);
+  // The state is another one now, and it is stable.
+  void on_loaded(model::Step step) { completed_ = stable_ = step; }
+  // No step follows for now: who waits for one gets the state as it is.
+  void set_halted(bool halted);
+  // The reduced numbers of the last step are about to be overwritten: nobody needs them any more.
+  void on_overwriting() { record_ = nullptr; }
+  // We are no member any more, or nobody is there to give to.
+  void forget(const model::WorkerId& id);
+  void forget_all();
+  bool is_giving() const { return !clients_.empty(); }
+
+ private:
+  // The bytes of a copy: all tensors in order, then the ledger.
+  struct Copy {
+    std::shared_ptr<checkpoint::StateCopy> state;
+    Bytes ledger;
+    std::uint64_t bytes = 0;
+  };
+  struct Client {
+    model::Step at{};          // wants the state after this step or a later one
+    std::uint64_t number = 0;  // of its copy; 0: none yet
+    std::shared_ptr<const Copy> copy{};
+    bool told = false;
+    bool wants_records = false;
+    model::Step sent{};                                       // the last record that it was sent
+    std::deque<std::shared_ptr<const RecordCopy>> waiting{};  // until it wants them
+  };
+
+  void begin_copy(const model::WorkerId& id);
+  void offer(const model::WorkerId& id);
+  void send_range(const model::WorkerId& id, std::uint64_t from, std::uint64_t to);
+  void send_record(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record);
+  void tell_stable(const model::WorkerId& id);
+  void send(const model::WorkerId& id, const Json& body);
+
+  membership::Mesh& mesh_;
+  const std::string layout_;
+  const GiverEvents events_;
+  std::map<model::WorkerId, Client> clients_;
+  std::set<model::WorkerId> copying_;
+  model::Step completed_{};
+  model::Step stable_{};
+  std::shared_ptr<const RecordCopy> last_;  // made when somebody asks for it
+  const model::StepRecordHeader* record_ = nullptr;
+  ConstBytes reduced_{};
+  std::uint64_t next_copy_ = 1;
+  bool halted_ = false;
+};
+
+}  // namespace edl::train

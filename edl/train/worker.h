@@ -1,0 +1,161 @@
+// A worker's life: it finds its job in the store, gets a state, trains as a member of one view
+// after another, gives states to others, keeps what must be kept, and leaves when it has to.
+// Framework-free: what it trains is a Trainee.
+//
+// On the loop's thread. The trainee's calls run in one executor, disks in another.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "edl/checkpoint/interval.h"
+#include "edl/data/trace_samples.h"
+#include "edl/membership/membership.h"
+#include "edl/model/worker.h"
+#include "edl/train/drill.h"
+#include "edl/train/joiner.h"
+#include "edl/train/keeper.h"
+#include "edl/train/pause.h"
+#include "edl/train/reporter.h"
+#include "edl/train/stepper.h"
+
+namespace edl::train {
+
+struct WorkerOptions {
+  membership::MembershipOptions membership;  // job, id, address, secret, rules
+  std::string dir{};
+  std::uint64_t seed = 0;
+  checkpoint::IntervalRule checkpoint{};
+  std::string trace_path{};  // empty: none
+  std::vector<model::Fault> faults{};
+  Json fingerprint{};
+  double job_started = 0;  // wall time in seconds; 0: with this worker
+};
+
+struct WorkerEvents {
+  std::function<void(std::vector<Json>)> events;  // as in events.jsonl, with `at`
+  std::function<void(model::WorkerState, const std::string& reason)> state;
+  std::function<void(std::size_t fault, const model::Fault&)> stop_me;
+  std::function<void(model::Step, std::optional<model::LogicalWorker>, const std::string&)> died;
+  // Nothing more is to be done; the process ends with this code.
+  std::function<void(int code, const std::string& reason)> exit;
+};
+
+class Worker {
+ public:
+  struct Places {
+    Executor& training;
+    Executor& files;
+  };
+  Worker(os::System& system, store::Store& store, Places places, Trainee& trainee,
+         WorkerOptions options, WorkerEvents events);
+  ~Worker();
+
+  void start();
+  void leave(model::Cause cause);
+  // The agent says that another worker of its own has ended.
+  void on_gone(const model::WorkerId& id) { membership_.on_gone(id); }
+  void report_from(model::Step step, model::Generation generation);
+
+  const membership::Core& core() const { return membership_.core(); }
+  const Stepper& stepper() const { return stepper_; }
+  model::Step stable() const { return stable_; }
+
+ private:
+  struct CheckpointUnderWay {
+    std::shared_ptr<checkpoint::StateCopy> copy;
+    Duration stall{};
+    std::function<void(Result<checkpoint::Written>)> done;
+  };
+
+  // What membership decides (worker.cc).
+  void act(const membership::Action& action);
+  void act(const membership::LeaveCollective& leave);
+  void act(const membership::EnterView& enter);
+  void act(const membership::GetState& get);
+  void act(const membership::DropState& drop);
+  void act(const membership::Halt& halt);
+  void on_frame(const model::WorkerId& from, const wire::Frame& frame);
+  void on_bulk(const model::WorkerId& from, const wire::Header& header, std::uint64_t offset,
+               ConstBytes piece);
+  ByteSpan bulk_place(const model::WorkerId& from, const wire::Header& header,
+                      std::uint64_t offset);
+  void on_key(const std::string& name, const std::string& value);
+  void refuse(const model::WorkerId& from, const Error& error);
+  void end(int code, const std::string& reason);
+  void tick();
+
+  // Getting a state (worker_state.cc).
+  void fill_when_idle();
+  void load_from_disk();
+  void on_loaded(const checkpoint::State& state, Bytes ledger);
+  void ready(const model::Position& here);
+  void copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done);
+  checkpoint::State state_facts() const;
+
+  // Steps (worker_step.cc).
+  void on_completed(const model::Position& here, Duration took);
+  void on_stable(model::Step step);
+  void report_step(const model::StepRecordHeader& record, Duration took);
+  void report_view(const model::View& view);
+  void evaluate(model::Step step, model::Epoch epoch);
+  void trace(const Part& part, model::Generation generation);
+  void flush_reports();
+  void write_progress();
+
+  // Checkpoints and the end (worker_end.cc).
+  void checkpoint_if_due();
+  void write_checkpoint(std::function<void(Result<checkpoint::Written>)> done);
+  void write_when_stable();
+  void record_checkpoint(const checkpoint::Written& written, Duration stall,
+                         std::function<void(Result<checkpoint::Written>)> done);
+  void finish(const membership::Halt& halt);
+  void put_result(const membership::Halt& halt, const checkpoint::Written& written);
+  std::vector<store::Change::Put> beside_view(const model::View& view) const;
+
+  os::System& system_;
+  store::Store& store_;
+  Executor& training_;
+  Trainee& trainee_;
+  const WorkerOptions options_;
+  const WorkerEvents events_;
+  const Log log_;
+  membership::Membership membership_;
+  Stepper stepper_;
+  Keeper keeper_;
+  Giver giver_;
+  Joiner joiner_;
+  Drill drill_;
+  Reporter reporter_;
+  PauseClock pause_;
+  std::unique_ptr<data::TraceSamples> trace_;
+
+  std::optional<model::View> view_;
+  std::deque<model::StepRecordHeader> unstable_;  // completed
+  model::Step stable_;
+  std::uint64_t state_number_ = 0;  // each time the state is replaced
+  std::uint64_t kept_steps_ = 0;    // stable ones that ledgers had when the state was loaded
+  bool filling_ = false;            // a state's memory is being written, or is about to be
+  std::optional<membership::GetState> next_state_;  // to get once that has ended
+  bool ended_ = false;
+  Time started_;
+  Time store_seen_;
+  double last_loss_ = 0;
+  double speed_ = 0;  // samples a second, smoothed
+  model::NamedNumbers metrics_;
+
+  std::vector<checkpoint::Recorded> recorded_;  // ascending
+  checkpoint::Interval interval_;
+  std::optional<CheckpointUnderWay> under_way_;
+  bool writing_ = false;
+  std::uint64_t halts_ = 0;
+  os::Pending recording_;
+  os::Pending resulting_;
+  os::Pending progressing_;
+  os::Pending ticking_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace edl::train

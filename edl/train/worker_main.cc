@@ -1,0 +1,265 @@
+#include "edl/train/worker_main.h"
+
+#include <chrono>
+
+#include "edl/model/job.h"
+#include "edl/os/borrowed_stream.h"
+#include "edl/os/posix/fork_server.h"
+#include "edl/os/posix/machine.h"
+#include "edl/os/posix/system.h"
+#include "edl/store/etcd_store.h"
+#include "edl/train/parent_frame.h"
+#include "edl/train/worker.h"
+
+namespace edl::train {
+namespace {
+
+constexpr Duration kSayGoodbye = 100ms;  // for what is on its way to the agent
+
+struct Setup {
+  WorkerOptions options;
+  store::ClientOptions store{};
+};
+
+Result<std::vector<http::Url>> endpoints_of(const std::vector<std::string>& urls) {
+  std::vector<http::Url> endpoints;
+  for (const std::string& url : urls) {
+    EDL_TRY(http::Url parsed, http::parse_url(url));
+    endpoints.push_back(std::move(parsed));
+  }
+  return endpoints;
+}
+
+membership::Rules rules_of(const model::JobSpec& spec, std::uint32_t logical_workers,
+                           const model::WorkerRange& range) {
+  return {.logical_workers = logical_workers,
+          .min = range.min,
+          .max = range.max,
+          .policy = spec.batch_policy,
+          .batch = spec.batch,
+          .batch_max = spec.batch_max,
+          .steps = spec.steps,
+          .epochs = spec.epochs};
+}
+
+Result<std::vector<model::Fault>> faults_of(const Json& options) {
+  std::vector<model::Fault> faults;
+  if (!options.contains("faults")) return faults;
+  for (const Json& fault : options["faults"]) {
+    EDL_TRY(model::Fault parsed, model::fault_from(fault));
+    faults.push_back(std::move(parsed));
+  }
+  return faults;
+}
+
+// What an agent says first, as it was written.
+struct SetupText {
+  std::string job{};
+  std::string id{};
+  std::string host{};
+  std::string address{};
+  std::vector<std::string> urls{};
+  std::string token{};
+  std::string secret{};  // in hexadecimal
+  std::string dir{};
+  Json spec{};
+  Json options{};
+};
+
+Result<SetupText> setup_text_from(const Json& json) {
+  JsonReader in(json, "setup");
+  SetupText setup;
+  in.read("job", setup.job);
+  in.read("id", setup.id);
+  in.read("host", setup.host);
+  in.read("address", setup.address);
+  in.read("store", setup.urls);
+  in.read_optional("token", setup.token);
+  in.read("secret", setup.secret);
+  in.read("dir", setup.dir);
+  in.read("spec", setup.spec);
+  in.read_optional("options", setup.options);
+  EDL_TRY(in.finish());
+  return setup;
+}
+
+Result<Setup> setup_from(const Json& json) {
+  EDL_TRY(const SetupText words, setup_text_from(json));
+  EDL_TRY(model::JobSpec spec, model::job_from(words.spec));
+  JsonReader more(words.spec, "spec");
+  double started = 0;
+  std::uint32_t logical_workers = 0;
+  more.read("logical_workers", logical_workers);
+  more.read_optional("started", started);
+  EDL_TRY(more.finish());
+  spec.logical_workers = logical_workers;
+  EDL_TRY(const model::FittedWorkers fitted, model::worker_range(spec));
+  EDL_TRY(const Bytes secret_bytes, parse_hex(words.secret));
+  EDL_TRY(wire::Secret secret, wire::Secret::make(secret_bytes));
+  EDL_TRY(const os::Address listen, os::parse_address(words.address));
+  Setup setup{.options = {.membership = {.job = words.job,
+                                         .id = words.id,
+                                         .host = words.host,
+                                         .listen = listen,
+                                         .secret = std::move(secret),
+                                         .rules = rules_of(spec, logical_workers, fitted.range)}}};
+  setup.options.dir = words.dir;
+  setup.options.seed = spec.seed;
+  setup.options.job_started = started;
+  EDL_TRY(setup.options.checkpoint, checkpoint::parse_interval_rule(spec.checkpoint));
+  EDL_TRY(setup.options.faults, faults_of(words.options));
+  setup.options.trace_path = words.options.value("trace_samples", std::string());
+  EDL_TRY(setup.store.endpoints, endpoints_of(words.urls));
+  setup.store.token = words.token;
+  return setup;
+}
+
+// Talks with the agent, and runs the worker between `setup` and the end.
+class Process final : public wire::FrameReceiver {
+ public:
+  Process(os::PosixSystem& system, Trainee& trainee, int pid)
+      : system_(system),
+        trainee_(trainee),
+        pid_(pid),
+        training_(system, "edl-train"),
+        files_(system, "edl-files") {
+    frames_ = std::make_unique<wire::FrameStream>(
+        std::make_unique<os::BorrowedStream>(*system.processes().parent()), wire::Limits());
+    frames_->set_receiver(this);
+    system.on_signal(os::Signal::kTerminate, [this] { leave(model::Cause::kPreempt); });
+    system.on_signal(os::Signal::kInterrupt, [] {});  // the agent decides what that means
+  }
+
+ private:
+  void on_frame(wire::Frame frame) override {
+    const Json& body = frame.body;
+    switch (static_cast<ParentFrame>(frame.header.type)) {
+      case ParentFrame::kSetup:
+        return start(body);
+      case ParentFrame::kReport:
+        if (worker_) {
+          worker_->report_from(model::Step(body.value("from_step", std::uint64_t{0})),
+                               model::Generation(body.value("from_generation", std::uint64_t{0})));
+        }
+        return;
+      case ParentFrame::kLeave:
+        return leave(body.value("cause", std::string()) == "scale" ? model::Cause::kScale
+                                                                   : model::Cause::kPreempt);
+      case ParentFrame::kGone:
+        if (worker_) worker_->on_gone(body.value("id", std::string()));
+        return;
+      default:
+        return;
+    }
+  }
+  void on_piece(const wire::Piece&) override {}
+  // The agent is gone: nobody would replace or stop us.
+  void on_broken(const Error&) override { leave(model::Cause::kLeave); }
+
+  void start(const Json& body) {
+    if (worker_) return;
+    auto setup = setup_from(body);
+    if (!setup.ok()) return fail(setup.error().message);
+    setup->options.membership.pid = pid_;
+    store_ = std::make_unique<store::EtcdStore>(system_, std::move(setup->store));
+    worker_ = std::make_unique<Worker>(
+        system_, *store_, Worker::Places{training_, files_}, trainee_, std::move(setup->options),
+        WorkerEvents{
+            .events =
+                [this](std::vector<Json> events) {
+                  send(ParentFrame::kEvents, {{"events", std::move(events)}});
+                },
+            .state =
+                [this](model::WorkerState state, const std::string& reason) {
+                  Json told{{"state", name(state)}, {"reason", reason}};
+                  if (preempted_) told["cause"] = name(model::Cause::kPreempt);
+                  send(ParentFrame::kState, told);
+                },
+            .stop_me =
+                [this](std::size_t number, const model::Fault& fault) {
+                  send(ParentFrame::kFiring,
+                       {{"fault", number},
+                        {"action", name(fault.action)},
+                        {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(fault.pause)
+                                   .count()}});
+                },
+            .died =
+                [this](model::Step step, std::optional<model::LogicalWorker> v,
+                       const std::string& message) {
+                  Json died{{"step", step}, {"message", message}};
+                  if (v) died["v"] = *v;
+                  send(ParentFrame::kDied, died);
+                },
+            .exit = [this](int code, const std::string&) { finish(code); }});
+    worker_->start();
+  }
+
+  void leave(model::Cause cause) {
+    if (cause == model::Cause::kPreempt) preempted_ = true;
+    if (worker_) return worker_->leave(cause);
+    finish(0);
+  }
+
+  void fail(const std::string& reason) {
+    system_.log().error("cannot work", {{"why", reason}});
+    finish(1);
+  }
+
+  void finish(int code) {
+    ending_ = system_.after(kSayGoodbye, [this, code] { system_.finish(code); });
+  }
+
+  void send(ParentFrame type, const Json& body) {
+    wire::Header header;
+    header.type = static_cast<std::uint32_t>(type);
+    (void)frames_->send(header, body, {}, std::uint64_t{64} << 20);
+  }
+
+  os::PosixSystem& system_;
+  Trainee& trainee_;
+  const int pid_;
+  ThreadExecutor training_;
+  ThreadExecutor files_;
+  std::unique_ptr<wire::FrameStream> frames_;
+  std::unique_ptr<store::EtcdStore> store_;
+  std::unique_ptr<Worker> worker_;
+  bool preempted_ = false;
+  os::Pending ending_;
+};
+
+int describe(const Json& facts, int parent_descriptor) {
+  const auto sink = stderr_log_sink(Level::kWarn);
+  const auto system =
+      os::posix_system({.log_sink = sink.get(), .parent_descriptor = parent_descriptor});
+  wire::Header header;
+  header.type = static_cast<std::uint32_t>(ParentFrame::kProgram);
+  const std::string body = wire::seal(header, facts, 0);
+  const wire::HeaderBytes head = wire::encode(header);
+  const std::array<ConstBytes, 2> pieces{ConstBytes(head), bytes_of(body)};
+  system->processes().parent()->write(
+      pieces, [&](const Result<void>& done) { system->finish(done.ok() ? 0 : 1); });
+  return system->run();
+}
+
+}  // namespace
+
+int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {
+  if (role == kRoleDescribe) return describe(program.facts, parent_descriptor);
+  auto trainee = program.make();
+  if (role == kRoleParent) {
+    const auto child = os::serve_forks(parent_descriptor);
+    if (!child) return 0;
+    parent_descriptor = child->parent_descriptor;
+  }
+  const auto sink = stderr_log_sink(Level::kInfo);
+  const auto system =
+      os::posix_system({.log_sink = sink.get(), .parent_descriptor = parent_descriptor});
+  if (!trainee.ok()) {
+    system->log().error("the program cannot begin", {{"why", trainee.error().message}});
+    return 1;
+  }
+  Process process(*system, **trainee, os::process_id());
+  return system->run();
+}
+
+}  // namespace edl::train

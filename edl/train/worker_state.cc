@@ -1,0 +1,108 @@
+// Where a worker's state comes from: the disk, the members, or the program itself.
+#include "edl/train/worker.h"
+
+namespace edl::train {
+
+void Worker::act(const membership::GetState& get) {
+  events_.state(get.from.empty() ? model::WorkerState::kStarting : model::WorkerState::kJoining,
+                get.from.empty() ? "it loads its state" : "it gets the state from the members");
+  ++state_number_;
+  next_state_ = get;
+  if (!filling_) fill_when_idle();
+}
+
+// The program may still work on the state that was dropped: nobody writes into it before that has
+// ended, and never two at a time.
+void Worker::fill_when_idle() {
+  filling_ = true;
+  training_.run([] {},
+                [this] {
+                  filling_ = false;
+                  const auto get = std::exchange(next_state_, std::nullopt);
+                  if (!get || ended_) return;
+                  if (get->from.empty()) return load_from_disk();
+                  joiner_.start(get->from, get->at);
+                });
+}
+
+void Worker::load_from_disk() {
+  filling_ = true;
+  const std::uint64_t number = state_number_;
+  keeper_.load(trainee_.state(), recorded_, [this, number](Result<Loaded> loaded) {
+    filling_ = false;
+    if (next_state_) fill_when_idle();
+    if (number != state_number_ || ended_) return;
+    if (!loaded.ok()) return end(1, loaded.error().message);
+    for (const std::string& reason : loaded->passed_over) {
+      log_.warn("a checkpoint is passed over", {{"why", reason}});
+    }
+    kept_steps_ = loaded->kept_steps;
+    auto outcome = std::make_shared<Result<void>>();
+    const bool is_fresh = !loaded->state.has_value();
+    const model::Position here = is_fresh ? model::Position() : loaded->state->position;
+    training_.run(
+        [this, outcome, is_fresh] {
+          if (is_fresh) {
+            *outcome = trainee_.initialise(options_.seed);
+          } else {
+            trainee_.loaded();
+          }
+        },
+        [this, outcome, here, number] {
+          if (number != state_number_ || ended_) return;
+          if (!outcome->ok()) return end(1, outcome->error().message);
+          ready(here);
+        });
+  });
+}
+
+void Worker::on_loaded(const checkpoint::State& state, Bytes ledger) {
+  keeper_.begin_ledger(std::move(ledger));
+  const std::uint64_t number = state_number_;
+  training_.run([this] { trainee_.loaded(); },
+                [this, number, here = state.position] {
+                  if (number != state_number_ || ended_) return;
+                  ready(here);
+                  joiner_.applied(here.step);
+                });
+}
+
+void Worker::ready(const model::Position& here) {
+  stepper_.set_position(here);
+  unstable_.clear();
+  stable_ = here.step;
+  reporter_.forget_after(here.step);
+  giver_.on_loaded(here.step);
+  membership_.on_state(here);
+}
+
+checkpoint::State Worker::state_facts() const {
+  checkpoint::State state;
+  state.position = stepper_.here();
+  state.seed = options_.seed;
+  state.logical_workers = options_.membership.rules.logical_workers;
+  state.batch = view_ ? view_->batch : options_.membership.rules.batch_of(1);
+  if (view_) state.lr_factor = view_->lr_factor;
+  if (view_) state.ramp = view_->ramp;
+  if (view_) state.generation = view_->generation;
+  state.fingerprint = options_.fingerprint;
+  return state;
+}
+
+// Answers come in the order of the work, so when this one comes, `here` is still where the copy was
+// made.
+void Worker::copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done) {
+  auto copy = std::make_shared<checkpoint::StateCopy>();
+  auto outcome = std::make_shared<Result<void>>();
+  training_.run([this, copy, outcome] { *outcome = copy->take(as_tensors(trainee_.state()), {}); },
+                [this, copy, outcome, done = std::move(done)] {
+                  if (!outcome->ok()) {
+                    log_.error("cannot copy the state", {{"why", outcome->error().message}});
+                    return done(nullptr);
+                  }
+                  copy->set_state(state_facts());
+                  done(copy);
+                });
+}
+
+}  // namespace edl::train
