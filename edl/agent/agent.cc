@@ -1,0 +1,128 @@
+#include "edl/agent/agent.h"
+
+#include <algorithm>
+
+namespace edl::agent {
+
+void Agent::follow() {
+  following_ =
+      store_->follow(picture_.prefix, [this](const Result<store::Fact>& fact) { on_fact(fact); });
+}
+
+void Agent::on_fact(const Result<store::Fact>& fact) {
+  if (!fact.ok()) return fail(fact.error());
+  picture_.take(*fact);
+  if (fact->kind == store::Fact::Kind::kCurrent) current_ = true;
+  const std::string members = picture_.prefix + "members/";
+  if (fact->kind == store::Fact::Kind::kPut && fact->kv.key.starts_with(members)) {
+    note_member(fact->kv.key.substr(members.size()));
+  }
+  if (current_) act();
+}
+
+bool Agent::has_ended(const std::string& id) const {
+  return std::any_of(old_ends_.begin(), old_ends_.end(),
+                     [&](const auto& end) { return end.first == id; });
+}
+
+void Agent::note_member(const std::string& id) {
+  for (const auto& [dead, member] : old_ends_) {
+    // The last thing that it wrote came after we had said that it is gone.
+    if (dead == id && picture_.is_alive(id)) return job_store_->put("members/" + id, member);
+  }
+  // The budget of crashes is the job's: those on other machines count too.
+  const auto worker = model::worker_from(picture_.members[id]);
+  if (!current_ || !worker.ok() || !worker->exit || has_ended(id) || workers_.contains(id)) return;
+  if (!foreign_ends_.insert(id).second) return;
+  replacement_.ended({.id = id,
+                      .exit_class = worker->exit->exit_class,
+                      .reason = worker->reason,
+                      .log = text("worker-", id, ".log on ", worker->host)},
+                     system_.now());
+}
+
+void Agent::tell(const Json& event) {
+  const auto told = log_.take(event, system_.wall_time());
+  if (!told) return;
+  if (events_) {
+    const auto written = events_->add(event_line(*told));
+    if (!written.ok()) {
+      face_.say(text("Events are not kept any more: ", written.error().message, "."));
+      events_.reset();
+    }
+  }
+  face_.event(*told);
+  if (event.value("event", "") == "view" && event.contains("pause_ms") && job_store_) {
+    job_store_->put("effect", Json::parse(told->dump()));
+  }
+}
+
+// Compares what is with what should be, and does what is missing. Called after every change.
+void Agent::act() {
+  if (failing_) return;
+  if (picture_.result.is_object()) return wind_down();
+  if (ending_ && workers_.empty()) return finish(0);  // a guest that has left
+  if (ending_ || interrupts_ > 1 || !picture_.wanted) return;
+  if (replacement_.failure()) return write_failure(*replacement_.failure());
+  choose_reporter();
+  if (picture_.wanted->stop) {
+    if (workers_.empty() && picture_.alive() == 0 && starting_ == 0) write_stop();
+    return;
+  }
+  const std::uint32_t count = missing();
+  if (count > 0) start_workers(count);
+}
+
+std::uint32_t Agent::missing() {
+  const std::string id = options_.mode == AgentMode::kJoin ? claim_ : "";
+  const auto ours = static_cast<std::uint32_t>(workers_.size()) + starting_;
+  std::uint32_t foreign = 0;
+  for (const auto& [member, fields] : picture_.members) {
+    const bool is_ours = workers_.contains(member) || has_ended(member);
+    if (!is_ours && picture_.is_alive(member)) ++foreign;
+  }
+  const std::uint32_t wanted = picture_.wanted->workers;
+  const std::uint32_t share = std::min(share_of(picture_, id), wanted - std::min(wanted, foreign));
+  const Replacements answer = replacement_.decide(share, ours, system_.now());
+  alarm_.cancel();
+  if (answer.look_again) {
+    alarm_ = system_.after(*answer.look_again - system_.now(), [this] { act(); });
+  }
+  return answer.start;
+}
+
+// The member of ours with the lowest rank tells what happens, until it is none any more.
+void Agent::choose_reporter() {
+  if (!picture_.view || options_.mode == AgentMode::kJoin) return;
+  if (workers_.contains(reporter_) && picture_.in_view(reporter_)) return;
+  for (const model::Member& member : picture_.view->members) {
+    const auto worker = workers_.find(member.id);
+    if (worker == workers_.end() || !worker->second->running()) continue;
+    reporter_ = member.id;
+    const ReportFrom from = log_.report_from();
+    return worker->second->send(train::ParentFrame::kReport,
+                                {{"from_step", from.step}, {"from_generation", from.generation}});
+  }
+}
+
+void Agent::ask_to_stop() {
+  ++interrupts_;
+  if (interrupts_ > 1 || !current_) {
+    face_.say("Killing the workers.");
+    for (const auto& [id, worker] : workers_) worker->signal(os::Signal::kKill);
+    return fail(
+        {Code::kUnavailable, text("stopped without a checkpoint; edl resume ",
+                                  options_.launch.spec.name, " goes on from the last one")});
+  }
+  if (options_.mode == AgentMode::kJoin) return leave_job();
+  face_.say("Stopping after a checkpoint. Ctrl-C again kills the workers.");
+  job_store_->edit_wanted(
+      [](Wanted& wanted) {
+        wanted.stop = true;
+        wanted.by = "edl run";
+        wanted.reason = "Ctrl-C or SIGTERM.";
+      },
+      [] {});
+}
+
+}  // namespace edl::agent

@@ -1,0 +1,166 @@
+#include "edl/agent/launch.h"
+
+#include <algorithm>
+
+#include "edl/model/fields.h"
+#include "edl/model/order.h"
+
+namespace edl::agent {
+namespace {
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+std::optional<std::uint64_t> steps_in_all(const model::JobSpec& spec, std::uint64_t samples) {
+  // Under the other policies the length of an epoch in steps follows from the members.
+  if (spec.batch_policy != model::BatchPolicy::kFixed || !spec.epochs) return spec.steps;
+  const std::uint64_t in_epoch = divide_up(samples, spec.batch);
+  const std::uint64_t limit = ~std::uint64_t{0} / in_epoch;
+  const std::uint64_t steps = std::min(*spec.epochs, limit) * in_epoch;
+  return spec.steps ? std::min(*spec.steps, steps) : steps;
+}
+
+// Parts are computed at once, so the micro batch is made for the largest batch that can come.
+model::Batch first_batch(const Launch& launch) {
+  const model::JobSpec& spec = launch.spec;
+  const bool grows = spec.batch_policy == model::BatchPolicy::kLinear ||
+                     spec.batch_policy == model::BatchPolicy::kCapped;
+  const std::uint64_t cap = spec.batch_max.value_or(~std::uint64_t{0});
+  const auto global = [&](std::uint64_t members) {
+    return grows ? std::min(spec.batch * members, cap) : spec.batch;
+  };
+  const std::uint64_t largest = spec.batch_policy == model::BatchPolicy::kAdaptive
+                                    ? spec.batch_max.value_or(spec.batch)
+                                    : global(launch.range.max);
+  model::Batch batch = model::undivided_batch(largest, launch.logical_workers);
+  batch.policy = spec.batch_policy;
+  batch.global = global(launch.wanted);
+  return batch;
+}
+
+Result<void> validate_lengths(const LaunchRequest& request) {
+  const auto refuse = [](std::string_view option) {
+    return Error{Code::kInvalid, text("--", option, "=0 trains nothing: give at least 1")};
+  };
+  if (request.epochs == 0u) return refuse("epochs");
+  if (request.steps == 0u) return refuse("steps");
+  if (request.batch == 0u) return refuse("batch");
+  if (request.start == 0u) return refuse("start");
+  if (request.logical_workers == 0u) return refuse("logical-workers");
+  return {};
+}
+
+Result<void> validate_limits(const LaunchRequest& request) {
+  if (request.batch.value_or(0) > model::kSamplesMax / model::kMembersMax) {
+    return Error{Code::kInvalid, text("a batch of ", *request.batch, " is above every data set")};
+  }
+  const auto policy = request.batch_policy.value_or(model::BatchPolicy::kFixed);
+  const bool uses_max =
+      policy == model::BatchPolicy::kCapped || policy == model::BatchPolicy::kAdaptive;
+  if (request.batch_max && !uses_max) {
+    return Error{Code::kInvalid,
+                 text("--batch-max is for the policies capped and adaptive, and the "
+                      "policy is ",
+                      model::name(policy))};
+  }
+  return {};
+}
+
+// Epochs and steps go together: who gives one of them means it alone.
+void take_lengths(const LaunchRequest& request, const ProgramFacts& program, model::JobSpec& spec) {
+  const bool typed = request.epochs || request.steps;
+  spec.epochs = typed ? request.epochs : program.epochs;
+  spec.steps = typed ? request.steps : program.steps;
+  if (!spec.epochs && !spec.steps) spec.epochs = 1;
+}
+
+Result<Launch> fitted(Launch launch, std::uint32_t cores) {
+  EDL_TRY(model::validate(launch.spec));
+  EDL_TRY(const model::FittedWorkers workers, model::worker_range(launch.spec));
+  launch.range = workers.range;
+  launch.note = workers.note;
+  launch.wanted = launch.range.first_wanted(cores);
+  launch.batch = first_batch(launch);
+  return launch;
+}
+
+}  // namespace
+
+Result<ProgramFacts> program_facts_from(const Json& json) {
+  JsonReader in(json, "program");
+  ProgramFacts facts;
+  in.read("samples", facts.samples);
+  in.read_optional("batch", facts.batch);
+  in.read_optional("epochs", facts.epochs);
+  in.read_optional("steps", facts.steps);
+  in.read_optional("logical_workers", facts.logical_workers);
+  in.read_optional("seed", facts.seed);
+  model::read_text_optional(in, "fingerprint", facts.fingerprint);
+  EDL_TRY(in.finish());
+  EDL_TRY(model::validate_samples(facts.samples));
+  return facts;
+}
+
+Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& program,
+                           std::uint32_t cores) {
+  EDL_TRY(validate_lengths(request));
+  EDL_TRY(validate_limits(request));
+  Launch launch;
+  model::JobSpec& spec = launch.spec;
+  spec.name = request.name;
+  spec.program = request.program;
+  spec.args = request.args;
+  spec.workers = request.workers;
+  spec.start = request.start;
+  spec.logical_workers =
+      request.logical_workers ? request.logical_workers : program.logical_workers;
+  spec.batch_policy = request.batch_policy.value_or(model::BatchPolicy::kFixed);
+  spec.batch = request.batch.value_or(program.batch.value_or(spec.batch));
+  spec.batch_max = request.batch_max;
+  spec.seed = request.seed.value_or(program.seed.value_or(0));
+  spec.checkpoint = request.checkpoint;
+  take_lengths(request, program, spec);
+  EDL_TRY(model::validate(spec));
+  launch.logical_workers = model::logical_workers(spec);
+  launch.samples = program.samples;
+  launch.steps = steps_in_all(spec, program.samples);
+  launch.fingerprint = program.fingerprint;
+  return fitted(std::move(launch), cores);
+}
+
+Result<Launch> with_workers(Launch launch, std::optional<model::WorkerRange> workers,
+                            std::optional<std::uint32_t> start, std::uint32_t cores) {
+  if (workers) {
+    launch.spec.workers = workers;
+    launch.spec.start = std::nullopt;
+  }
+  if (start) launch.spec.start = start;
+  return fitted(std::move(launch), cores);
+}
+
+std::string program_name(const std::string& program) {
+  std::string_view word = program;
+  word = word.substr(word.find_last_of("/:") + 1);
+  word = word.substr(0, word.rfind('.'));
+  std::string name;
+  for (const char c : word) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (upper) name += static_cast<char>(c - 'A' + 'a');
+    if (plain) name += c;
+    if (!upper && !plain && !name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  constexpr std::size_t kRoomForNumber = 8;
+  name = name.substr(0, model::kNameMax - kRoomForNumber);
+  return name.empty() ? "job" : name;
+}
+
+std::string free_name(const std::string& program,
+                      const std::function<bool(const std::string&)>& taken) {
+  for (std::uint64_t number = 1;; ++number) {
+    const std::string name = text(program_name(program), "-", number);
+    if (!taken(name)) return name;
+  }
+}
+
+}  // namespace edl::agent

@@ -1,0 +1,161 @@
+#include "edl/agent/launch.h"
+
+#include <gtest/gtest.h>
+
+namespace edl::agent {
+namespace {
+
+constexpr std::uint32_t kCores = 2;
+
+LaunchRequest request() {
+  LaunchRequest typed;
+  typed.name = "a-1";
+  typed.program = "builtin:mlp";
+  return typed;
+}
+
+ProgramFacts program() {
+  ProgramFacts facts;
+  facts.samples = 1437;
+  facts.batch = 64;
+  facts.epochs = 3;
+  facts.logical_workers = 8;
+  facts.seed = 5;
+  return facts;
+}
+
+Launch planned(const LaunchRequest& typed) { return plan_launch(typed, program(), kCores).value(); }
+
+std::string refusal(const LaunchRequest& typed) {
+  const auto launch = plan_launch(typed, program(), kCores);
+  return launch.ok() ? "" : launch.error().message;
+}
+
+TEST(Launch, without_options_is_what_the_program_says) {
+  const Launch launch = planned(request());
+  EXPECT_EQ(launch.logical_workers, 8u);
+  EXPECT_EQ(launch.spec.seed, 5u);
+  EXPECT_EQ(launch.steps, 3 * 23u);
+  EXPECT_EQ(launch.range.min, 1u);
+  EXPECT_EQ(launch.range.max, 8u);
+  EXPECT_EQ(launch.wanted, kCores);
+  EXPECT_EQ(launch.batch, model::undivided_batch(64, 8));
+  EXPECT_EQ(launch.note, "");
+}
+
+TEST(Launch, what_is_typed_overrides_the_program) {
+  LaunchRequest typed = request();
+  typed.logical_workers = 4;
+  typed.seed = 9;
+  typed.batch = 100;
+  typed.steps = 7;
+  const Launch launch = planned(typed);
+  EXPECT_EQ(launch.logical_workers, 4u);
+  EXPECT_EQ(launch.spec.seed, 9u);
+  EXPECT_EQ(launch.batch.global, 100u);
+  EXPECT_EQ(launch.steps, 7u);
+  EXPECT_FALSE(launch.spec.epochs.has_value()) << "steps alone means no end by epochs";
+}
+
+TEST(Launch, epochs_and_steps_together_end_at_the_first_of_them) {
+  LaunchRequest typed = request();
+  typed.epochs = 2;
+  typed.steps = 100;
+  EXPECT_EQ(planned(typed).steps, 46u);
+  typed.steps = 10;
+  EXPECT_EQ(planned(typed).steps, 10u);
+}
+
+TEST(Launch, workers_never_change_the_logical_workers) {
+  LaunchRequest typed = request();
+  for (const char* workers : {"1", "4", "1:8", "2:64", "3:3"}) {
+    typed.workers = model::parse_workers(workers).value();
+    EXPECT_EQ(planned(typed).logical_workers, 8u);
+  }
+}
+
+TEST(Launch, starts_with_what_was_said_else_with_the_cores) {
+  LaunchRequest typed = request();
+  typed.workers = model::parse_workers("4").value();
+  EXPECT_EQ(planned(typed).wanted, 4u);
+  typed.workers = model::parse_workers("1:6").value();
+  EXPECT_EQ(planned(typed).wanted, kCores);
+  typed.workers = model::parse_workers("3:6").value();
+  EXPECT_EQ(planned(typed).wanted, 3u);
+  typed.start = 5;
+  EXPECT_EQ(planned(typed).wanted, 5u);
+}
+
+TEST(Launch, a_minimum_or_start_above_v_is_refused_and_a_maximum_is_cut_with_a_sentence) {
+  LaunchRequest typed = request();
+  typed.workers = model::parse_workers("9:12").value();
+  EXPECT_NE(refusal(typed).find("8 logical workers"), std::string::npos);
+  typed.workers = model::parse_workers("9").value();
+  EXPECT_NE(refusal(typed), "");
+  typed.workers = model::parse_workers("2:12").value();
+  EXPECT_EQ(planned(typed).note,
+            "The maximum of 12 workers is cut to 8: the job has 8 logical workers.");
+  typed.start = 1;
+  EXPECT_NE(refusal(typed).find("Start within it"), std::string::npos);
+}
+
+TEST(Launch, what_cannot_be_is_refused_with_a_sentence) {
+  const auto refused = [](auto change) {
+    LaunchRequest typed = request();
+    change(typed);
+    return refusal(typed);
+  };
+  EXPECT_NE(refused([](auto& r) { r.epochs = 0; }), "");
+  EXPECT_NE(refused([](auto& r) { r.steps = 0; }), "");
+  EXPECT_NE(refused([](auto& r) { r.batch = 0; }), "");
+  EXPECT_NE(refused([](auto& r) { r.start = 0; }), "");
+  EXPECT_NE(refused([](auto& r) { r.logical_workers = 0; }), "");
+  EXPECT_NE(refused([](auto& r) { r.logical_workers = 65; }), "") << "V above the batch";
+  EXPECT_NE(refused([](auto& r) { r.batch_max = 100; }), "") << "without a policy that uses it";
+  EXPECT_NE(refused([](auto& r) { r.batch_policy = model::BatchPolicy::kCapped; }), "");
+  EXPECT_NE(refused([](auto& r) { r.checkpoint = "sometimes"; }), "");
+  EXPECT_NE(refused([](auto& r) { r.name = "Not a name"; }), "");
+  EXPECT_NE(refused([](auto& r) { r.batch = ~std::uint64_t{0}; }), "");
+}
+
+TEST(Launch, growing_batches_begin_with_the_members_wanted) {
+  LaunchRequest typed = request();
+  typed.batch_policy = model::BatchPolicy::kCapped;
+  typed.batch = 32;
+  typed.batch_max = 100;
+  typed.workers = model::parse_workers("1:8").value();
+  const Launch launch = planned(typed);
+  EXPECT_EQ(launch.batch.global, 64u);
+  EXPECT_EQ(launch.batch.micro, 13u) << "for the largest batch";
+  EXPECT_FALSE(launch.steps.has_value());
+}
+
+TEST(Launch, can_be_resumed_with_other_workers) {
+  const Launch before = planned(request());
+  const auto four = with_workers(before, model::parse_workers("4").value(), std::nullopt, kCores);
+  EXPECT_EQ(four->wanted, 4u);
+  EXPECT_EQ(four->spec.seed, before.spec.seed);
+  EXPECT_FALSE(with_workers(before, model::parse_workers("9").value(), std::nullopt, 2).ok());
+  EXPECT_EQ(with_workers(before, std::nullopt, std::nullopt, kCores)->wanted, before.wanted);
+}
+
+TEST(Launch, names_come_from_programs) {
+  EXPECT_EQ(program_name("builtin:mlp"), "mlp");
+  EXPECT_EQ(program_name("./examples/My_Digits.v2.py"), "my-digits-v2");
+  EXPECT_EQ(program_name("___"), "job");
+  EXPECT_LE(program_name(std::string(300, 'x')).size(), 55u);
+  const auto taken = [](const std::string& name) { return name == "mlp-1" || name == "mlp-2"; };
+  EXPECT_EQ(free_name("builtin:mlp", taken), "mlp-3");
+}
+
+TEST(Launch, facts_of_a_program_are_read_from_its_words) {
+  const auto facts = program_facts_from({{"samples", 10u}, {"epochs", 2u}, {"fingerprint", "f"}});
+  EXPECT_EQ(facts->samples, 10u);
+  EXPECT_EQ(facts->epochs, 2u);
+  EXPECT_FALSE(facts->batch.has_value());
+  EXPECT_FALSE(program_facts_from({{"samples", 0u}}).ok());
+  EXPECT_FALSE(program_facts_from({{"epochs", 1u}}).ok());
+}
+
+}  // namespace
+}  // namespace edl::agent

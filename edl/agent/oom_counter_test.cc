@@ -1,0 +1,24 @@
+#include "edl/agent/oom_counter.h"
+
+#include <gtest/gtest.h>
+
+namespace edl::agent {
+namespace {
+
+TEST(OomCounter, finds_the_count_among_the_kernels_lines) {
+  EXPECT_EQ(oom_kills_in("low 0\nhigh 0\noom 7\noom_kill 3\noom_group_kill 9\n"), 3u);
+  EXPECT_EQ(oom_kills_in("oom_kill_disable 1\nunder_oom 0\noom_kill 12\n"), 12u);
+  EXPECT_EQ(oom_kills_in(""), 0u);
+  EXPECT_EQ(oom_kills_in("oom_kill many"), 0u);
+}
+
+TEST(OomCounter, looks_in_both_kinds_of_cgroup) {
+  EXPECT_EQ(oom_paths("4:memory:/jobs/a\n0::/\n"),
+            (std::vector<std::string>{"/sys/fs/cgroup/memory/jobs/a/memory.oom_control",
+                                      "/sys/fs/cgroup/memory/memory.oom_control",
+                                      "/sys/fs/cgroup/memory.events"}));
+  EXPECT_TRUE(oom_paths("nonsense").empty());
+}
+
+}  // namespace
+}  // namespace edl::agent
