@@ -53,6 +53,7 @@ CLI::App& CommandLine::add_group(CLI::App& parent, const CommandHelp& help) {
 
 // CLI11 takes the arguments last first, and tells everything but success by an exception.
 int CommandLine::run(std::vector<std::string> arguments, Output& out, Output& errors) {
+  arguments = mark_program(std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());
   try {
     root_.parse(std::move(arguments));
@@ -60,6 +61,25 @@ int CommandLine::run(std::vector<std::string> arguments, Output& out, Output& er
     return tell(error, out, errors);
   }
   return run_command(out, errors);
+}
+
+// Puts "--" before the program, so that its options are not taken for ours.
+std::vector<std::string> CommandLine::mark_program(std::vector<std::string> arguments) const {
+  const CLI::App* app = nullptr;
+  for (const CLI::App* one : with_program_) {
+    if (!arguments.empty() && one->get_name() == arguments.front()) app = one;
+  }
+  if (app == nullptr) return arguments;
+  std::size_t at = 1;
+  while (at < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--") {
+    const CLI::Option* option = app->get_option_no_throw(arguments[at]);
+    const bool takes_next = option != nullptr && option->get_items_expected_max() > 0;
+    at += takes_next ? 2 : 1;
+  }
+  if (at < arguments.size() && arguments[at] != "--") {
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(at), "--");
+  }
+  return arguments;
 }
 
 int CommandLine::run_command(Output& out, Output& errors) {
@@ -70,7 +90,8 @@ int CommandLine::run_command(Output& out, Output& errors) {
   if (result.ok()) result = out.state();
   if (result.ok()) return kDone;
   const std::string& message = result.error().message;
-  errors.add(text("edl: ", message, message.ends_with('.') ? "" : ".", "\n"));
+  errors.add(
+      text("edl: ", message, message.ends_with('.') || message.ends_with('?') ? "" : ".", "\n"));
   return kFailed;
 }
 

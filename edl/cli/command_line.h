@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,13 @@ class CommandLine {
   CLI::App& add_group(CLI::App& parent, const CommandHelp& help);
   // A command of type T: constructed with its CLI::App and the rest.
   template <class T, class... Rest>
-  void add(CLI::App& parent, const CommandHelp& help, Rest&&... rest) {
+  CLI::App& add(CLI::App& parent, const CommandHelp& help, Rest&&... rest) {
     CLI::App& app = add_app(parent, help);
     commands_[&app] = std::make_unique<T>(app, std::forward<Rest>(rest)...);
+    return app;
   }
+  // What follows the first word of this command of the root that is no option is a program's own.
+  void takes_program(const CLI::App& app) { with_program_.insert(&app); }
 
   // The exit code: 0 done, 1 refused or failed, 2 wrong usage. Talk goes to `errors`.
   int run(std::vector<std::string> arguments, Output& out, Output& errors);
@@ -51,11 +55,19 @@ class CommandLine {
  private:
   CLI::App& add_app(CLI::App& parent, const CommandHelp& help);
   int run_command(Output& out, Output& errors);
+  std::vector<std::string> mark_program(std::vector<std::string> arguments) const;
   int tell(const CLI::ParseError& error, Output& out, Output& errors) const;
 
   CLI::App root_;
   std::map<const CLI::App*, std::unique_ptr<Command>> commands_;
+  std::set<const CLI::App*> with_program_;
 };
+
+// Commands and options without a group are for our own processes; people are not told of them.
+template <class T>
+bool is_listed(const T& command_or_option) {
+  return !command_or_option.get_group().empty();
+}
 
 // "edl data order".
 std::string path_of(const CLI::App& app);

@@ -3,8 +3,18 @@
 namespace edl::cli {
 
 void add_commands(CommandLine& line, Console& console) {
+  add_run(line, console);
+  add_status(line);
+  add_scale(line);
+  add_resume(line, console);
+  add_chaos(line);
+  add_explain(line);
+  add_verify(line);
+  add_ledger(line);
+  add_hash(line);
   add_data(line);
   add_store(line, console);
+  add_worker(line, console);
   add_completion(line);
 }
 

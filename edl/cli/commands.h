@@ -11,6 +11,17 @@ void add_commands(CommandLine& line, Console& console);
 
 void add_completion(CommandLine& line);
 void add_data(CommandLine& line);
+void add_data_step(CommandLine& line, CLI::App& data);
+void add_explain(CommandLine& line);
+void add_hash(CommandLine& line);
+void add_ledger(CommandLine& line);
+void add_verify(CommandLine& line);
+void add_chaos(CommandLine& line);
+void add_resume(CommandLine& line, Console& console);  // and join
+void add_run(CommandLine& line, Console& console);
+void add_scale(CommandLine& line);   // and stop
+void add_status(CommandLine& line);  // and leader
+void add_worker(CommandLine& line, Console& console);
 void add_store(CommandLine& line, Console& console);
 
 }  // namespace edl::cli

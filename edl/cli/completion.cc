@@ -21,11 +21,13 @@ struct Place {
 
 void add_places(const CLI::App& app, std::vector<Place>& places) {
   Place place{path_of(app), {}};
-  const auto below = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto below =
+      app.get_subcommands([](const CLI::App* command) { return is_listed(*command); });
   for (const CLI::App* command : below) {
     place.words.push_back({command->get_name(), command->get_description()});
   }
   for (const CLI::Option* option : app.get_options()) {
+    if (!is_listed(*option)) continue;
     for (const std::string& name : option->get_lnames()) {
       place.words.push_back(
           {"--" + name, option->get_description(), option->get_items_expected_max() > 0});

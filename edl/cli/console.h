@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "edl/cli/output.h"
 
@@ -13,6 +14,10 @@ struct Console {
   // All of standard input; an error when it is longer than `bytes_max`.
   std::function<Result<std::string>(std::size_t bytes_max)> read_input;
   Output& talk;  // standard error
+  // What whoever started us left in the environment: the stream to it, and the part to play.
+  int parent_descriptor = -1;
+  std::string role{};
+  std::vector<std::string> arguments{};  // that the program was called with
 };
 
 }  // namespace edl::cli

@@ -59,6 +59,7 @@ void add_data(CommandLine& line) {
   line.add<DataOrder>(data,
                       {"order", "List the samples that the positions of an epoch train.",
                        "edl data order --samples=1000 --seed=7 --epoch=0 --from=0 --to=8 --json"});
+  add_data_step(line, data);
 }
 
 }  // namespace edl::cli

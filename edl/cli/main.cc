@@ -1,10 +1,13 @@
 // The program `edl`. Only here the process meets its arguments, its streams and its end.
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "edl/base/text.h"
 #include "edl/cli/commands.h"
+#include "edl/os/posix/system.h"
+#include "edl/train/parent_frame.h"
 
 namespace edl::cli {
 namespace {
@@ -36,11 +39,22 @@ Result<std::string> read_input(std::size_t bytes_max) {
   return Error{Code::kExhausted, text("standard input is longer than ", bytes_max, " bytes")};
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int parent_descriptor() {
+  const auto number = parse_number(variable(os::kParentVariable));
+  return number && *number <= 1024 ? static_cast<int>(*number) : -1;
+}
+
 int run(std::vector<std::string> arguments) {
   Output out([](std::string_view content) { return write(stdout, content); });
   Output errors([](std::string_view content) { return write(stderr, content); });
   CommandLine line(EDL_VERSION);
-  Console console{read_input, errors};
+  Console console{read_input, errors, parent_descriptor(), variable(train::kRoleVariable),
+                  arguments};
   add_commands(line, console);
   const int exit_code = line.run(std::move(arguments), out, errors);
   out.flush();

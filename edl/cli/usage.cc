@@ -11,7 +11,7 @@ namespace {
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(below->get_name());
+    if (is_listed(*below)) names.push_back(below->get_name());
   }
   return names;
 }
@@ -19,6 +19,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
+    if (!is_listed(*option)) continue;
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;

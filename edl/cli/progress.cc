@@ -1,0 +1,171 @@
+#include "edl/cli/progress.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "edl/base/text.h"
+
+namespace edl::cli {
+namespace {
+
+using agent::OrderedJson;
+
+constexpr std::size_t kBarMin = 10;
+constexpr std::size_t kBarMax = 30;
+constexpr std::size_t kMetricsShown = 2;
+constexpr const char* kClearLine = "\r\x1b[K";
+
+std::uint64_t number(const OrderedJson& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+std::optional<double> real(const OrderedJson& event, const char* name) {
+  const auto found = event.find(name);
+  if (found == event.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::string word(const OrderedJson& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string rounded(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.4g", value);
+  return buffer;
+}
+
+// Whole numbers only: it is a guess.
+std::string roughly(Duration duration) {
+  const auto whole = std::chrono::round<std::chrono::seconds>(duration).count();
+  if (whole < 120) return text(whole, " s");
+  return whole < 7200 ? text(whole / 60, " min") : text(whole / 3600, " h");
+}
+
+std::string counted(std::uint64_t count, std::string_view one) {
+  return text(count, " ", one, count == 1 ? "" : "s");
+}
+
+std::string view_sentence(const OrderedJson& view) {
+  if (const auto pause = real(view, "pause_ms")) {
+    return text("View ", number(view, "generation"), " took effect; training paused for ",
+                rounded(*pause), " ms.");
+  }
+  const auto members = view.find("members");
+  const std::size_t count = members != view.end() && members->is_array() ? members->size() : 0;
+  const std::string reason = word(view, "reason");
+  return text("View ", number(view, "generation"), " (", word(view, "cause"),
+              "): ", counted(count, "worker"), " from step ", number(view, "first_step"), ".",
+              reason.empty() ? "" : " ", reason);
+}
+
+std::string end_sentence(const OrderedJson& worker) {
+  if (word(worker, "state") != "exited") return "";
+  const auto exit = worker.find("exit");
+  if (exit == worker.end() || !exit->is_object() || word(*exit, "class") == "left") return "";
+  return text("Worker ", word(worker, "id"), " ended. ", word(worker, "reason"));
+}
+
+}  // namespace
+
+std::string event_sentence(const OrderedJson& event) {
+  const std::string kind = word(event, "event");
+  if (kind == "view") return view_sentence(event);
+  if (kind == "worker") return end_sentence(event);
+  if (kind == "started") {
+    return text("Job ", word(event, "job"), " in ", word(event, "dir"), ": ",
+                counted(number(event, "wanted"), "worker"), " for ",
+                counted(number(event, "logical_workers"), "logical worker"), ".");
+  }
+  if (kind == "finished") {
+    return text("The job ", word(event, "state") == "stopped" ? "stopped" : "finished", " after ",
+                counted(number(event, "steps"), "step"), ".");
+  }
+  return "";
+}
+
+void Progress::on_step(const OrderedJson& step, Time now) {
+  step_ = number(step, "step");
+  epoch_ = number(step, "epoch");
+  workers_ = number(step, "workers");
+  loss_ = real(step, "loss");
+  samples_per_second_ = real(step, "samples_per_second").value_or(0);
+  if (!first_step_ || step_ < *first_step_) {
+    first_step_ = step_;
+    first_time_ = now;
+  }
+  last_time_ = now;
+}
+
+std::string Progress::take(const OrderedJson& event, Time now) {
+  const std::string kind = word(event, "event");
+  const std::string sentence = event_sentence(event);
+  if (!sentence.empty()) return say(sentence);
+  if (kind == "metric") {
+    if (const auto value = real(event, "value")) metrics_[word(event, "name")] = *value;
+    return "";
+  }
+  if (kind != "step") return "";
+  on_step(event, now);
+  const Duration every = options_.columns ? options_.redraw_every : options_.line_every;
+  if (drawn_ && now - *drawn_ < every) return "";
+  drawn_ = now;
+  return draw();
+}
+
+std::string Progress::draw() {
+  if (!options_.columns) return line(0) + "\n";
+  on_screen_ = true;
+  return kClearLine + line(static_cast<std::size_t>(std::max(1, *options_.columns - 1)));
+}
+
+std::string Progress::say(const std::string& sentence) {
+  if (!on_screen_) return sentence + "\n";
+  return kClearLine + sentence + "\n" + draw();
+}
+
+std::string Progress::close() {
+  if (!options_.columns || !first_step_) return "";
+  on_screen_ = false;
+  return draw() + "\n";
+}
+
+std::optional<Duration> Progress::time_left() const {
+  if (!options_.steps || !first_step_ || step_ <= *first_step_) return std::nullopt;
+  const std::uint64_t left = *options_.steps - std::min(*options_.steps, step_);
+  const double each = seconds(last_time_ - first_time_) / static_cast<double>(step_ - *first_step_);
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(each * static_cast<double>(left)));
+}
+
+std::string Progress::bar(std::size_t width) const {
+  const double share = static_cast<double>(step_) / static_cast<double>(*options_.steps);
+  const auto full = static_cast<std::size_t>(std::min(share, 1.0) * static_cast<double>(width));
+  return text("[", std::string(full, '#'), std::string(width - full, '.'), "] ");
+}
+
+std::string Progress::line(std::size_t columns) const {
+  std::vector<std::string> parts{
+      options_.steps ? text("step ", step_, "/", *options_.steps) : text("step ", step_),
+      text("epoch ", epoch_)};
+  if (loss_) parts.push_back(text("loss ", rounded(*loss_)));
+  std::size_t shown = 0;
+  for (const auto& [name, value] : metrics_) {
+    if (shown++ < kMetricsShown) parts.push_back(text(name, " ", rounded(value)));
+  }
+  parts.push_back(counted(workers_, "worker"));
+  parts.push_back(text(static_cast<std::uint64_t>(samples_per_second_), " samples/s"));
+  if (const auto left = time_left()) parts.push_back(text(roughly(*left), " left"));
+  std::string out;
+  for (const std::string& part : parts) out += text(out.empty() ? "" : "  ", part);
+  if (columns == 0 || !options_.steps || *options_.steps == 0)
+    return out.substr(0, columns == 0 ? out.size() : columns);
+  const std::size_t spare = columns - std::min(columns, out.size() + 3);
+  if (spare >= kBarMin) out = bar(std::min(spare, kBarMax)) + out;
+  return out.substr(0, columns);
+}
+
+}  // namespace edl::cli

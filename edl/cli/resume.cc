@@ -1,0 +1,139 @@
+// `edl resume`: goes on with a job that stopped, or whose `edl run` was killed; and `edl join`:
+// lends this machine to a job that runs elsewhere.
+#include "edl/cli/commands.h"
+#include "edl/cli/job_place.h"
+#include "edl/cli/run_options.h"
+
+namespace edl::cli {
+namespace {
+
+constexpr Duration kHoldLimit = 5s;
+
+class Resume final : public Command {
+ public:
+  Resume(CLI::App& app, Console& console) : console_(console) {
+    common_.add_to(app);
+    app.add_option("JOB", place_.job, "the job's name, or its directory")
+        ->required()
+        ->type_name("");
+  }
+
+  Result<void> run(Output& out) override {
+    AgentRun runner(console_, common_);
+    JobConnection connection(place_);
+    EDL_TRY(const JobPlace place, connection.find());
+    EDL_TRY(const auto start, narrow("--start", common_.start));
+    EDL_TRY(agent::Launch launch,
+            agent::with_workers(*place.launch, common_.workers, start, runner.machine().cores));
+    if (common_.detach && runner.detached_name().empty()) {
+      return runner.detach(place.name, place.paths, out);
+    }
+    EDL_TRY(auto options,
+            runner.prepare(agent::AgentMode::kResume, std::move(launch), place.paths));
+    EDL_TRY(runner.hold(place.paths, kHoldLimit));
+    const std::string secret =
+        common_.secret_file.empty() ? place.paths.secret() : common_.secret_file;
+    EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), secret));
+    if (place.run && !place.run->embedded) {
+      options.store = place.run->store;
+      options.token = place.token;
+      options.token_file = place.run->token_file;
+    }
+    return runner.run(std::move(options), out);
+  }
+
+ private:
+  Console& console_;
+  RunOptions common_;
+  JobOptions place_;
+};
+
+class Join final : public Command {
+ public:
+  Join(CLI::App& app, Console& console) : console_(console) {
+    app.add_option("--store", place_.store, "the store of the job")
+        ->required()
+        ->type_name("URL[,URL...]");
+    app.add_option("--job", place_.job, "the job's name")->required()->type_name("NAME");
+    add_number(app, "--workers", workers_,
+               "how many workers to lend; as many as cores when not given");
+    app.add_option("--secret-file", common_.secret_file, "the job's secret")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("--token-file", common_.token_file, "what the store wants to be shown")
+        ->type_name("FILE");
+    app.add_option("--address", common_.address, "host of ours that the other workers can reach")
+        ->required()
+        ->type_name("HOST");
+    app.add_option("--dir", dir_, "for logs; edl-jobs/NAME when not given")->type_name("DIR");
+    add_duration(app, "--grace", common_.grace,
+                 "how long workers may take to end; 30s when not given");
+    app.add_flag("--json", common_.json, "tell events as JSON, one object a line");
+    app.add_option("PROGRAM", program_, "what the job trains, and its arguments")
+        ->required()
+        ->type_name("")
+        ->expected(1, -1);
+  }
+
+  Result<void> run(Output& out) override {
+    EDL_TRY(model::validate_name("job", place_.job));
+    place_.token_file = common_.token_file;
+    AgentRun runner(console_, common_);
+    JobConnection connection(place_);
+    JobPlace place{.name = place_.job, .running = true};
+    for (const std::string_view url : split(place_.store, ',')) place.urls.emplace_back(url);
+    EDL_TRY(agent::Launch launch, read_launch(connection, place));
+    const agent::JobPaths paths{
+        absolute(runner.machine(), dir_.empty() ? "edl-jobs/" + place.name : dir_)};
+    EDL_TRY(auto options, runner.prepare(agent::AgentMode::kJoin, std::move(launch), paths));
+    EDL_TRY(runner.system().disk().make_directory(paths.logs()));
+    EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), common_.secret_file));
+    options.store = place.urls;
+    EDL_TRY(const auto workers, narrow("--workers", workers_));
+    options.join_workers = workers.value_or(runner.machine().cores);
+    return runner.run(std::move(options), out);
+  }
+
+ private:
+  // The job as its store has it, with the program as it is found here.
+  Result<agent::Launch> read_launch(JobConnection& connection, JobPlace& place) const {
+    if (!place_.token_file.empty()) {
+      EDL_TRY(place.token, agent::read_secret(connection.disk(), place_.token_file));
+    }
+    EDL_TRY(const agent::JobPicture picture, connection.look(place));
+    agent::Launch launch;
+    EDL_TRY(launch.spec, model::job_from(picture.spec));
+    launch.logical_workers = model::logical_workers(launch.spec);
+    EDL_TRY(const model::FittedWorkers workers, model::worker_range(launch.spec));
+    launch.range = workers.range;
+    launch.spec.program = program_.front();
+    launch.spec.args.assign(program_.begin() + 1, program_.end());
+    return launch;
+  }
+
+  Console& console_;
+  RunOptions common_;
+  JobOptions place_;
+  std::optional<std::uint64_t> workers_;
+  std::string dir_;
+  std::vector<std::string> program_;
+};
+
+}  // namespace
+
+void add_resume(CommandLine& line, Console& console) {
+  line.add<Resume>(line.root(),
+                   {"resume", "Go on with a job that does not run any more.",
+                    "edl resume mlp-1\n"
+                    "  edl resume mlp-1 --workers=2:4"},
+                   console);
+  CLI::App& join =
+      line.add<Join>(line.root(),
+                     {"join", "Lend this machine's workers to a job that runs elsewhere.",
+                      "edl join --store=http://10.0.0.1:2379 --job=mlp-1 --secret-file=secret "
+                      "--address=10.0.0.2 builtin:mlp"},
+                     console);
+  line.takes_program(join);
+}
+
+}  // namespace edl::cli

@@ -1,0 +1,182 @@
+#include "edl/cli/run_options.h"
+
+#include <limits>
+
+#include "edl/agent/program.h"
+#include "edl/cli/agent_face.h"
+#include "edl/cli/store_commands.h"
+
+namespace edl::cli {
+namespace {
+
+constexpr std::string_view kDetached = "detached ";
+constexpr Duration kDetachLimit = 2min;
+
+std::string fault_problem(const std::string& word) {
+  const auto fault = model::parse_fault(word);
+  return fault.ok() ? "" : fault.error().message;
+}
+
+std::string workers_problem(const std::string& word) {
+  const auto workers = model::parse_workers(word);
+  return workers.ok() ? "" : workers.error().message;
+}
+
+}  // namespace
+
+void RunOptions::add_to(CLI::App& app) {
+  const auto keep_workers = [this](const CLI::results_t& values) {
+    workers = model::parse_workers(values.at(0)).value();
+    return true;
+  };
+  app.add_option("--workers", keep_workers, "N workers, or MIN:MAX: never below, never above")
+      ->type_name("N|MIN:MAX")
+      ->check(CLI::Validator(workers_problem, ""));
+  add_number(app, "--start", start, "how many to begin with; as many as cores when not given");
+  app.add_option("--fault", faults, "PHASE@STEP[/WORKER]=ACTION, for drills; may be repeated")
+      ->type_name("SPEC")
+      ->expected(1)
+      ->allow_extra_args(false)  // would take the mark before the program, too
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CLI::Validator(fault_problem, ""));
+  add_word<std::string>(app, "--events", events, "all: tell every step", {{"all", "all"}});
+  app.add_option("--trace-samples", trace_samples, "file that gets a line for each part trained")
+      ->type_name("FILE");
+  add_duration(app, "--grace", grace, "how long workers may take to end; 30s when not given");
+  app.add_option("--secret-file", secret_file, "the job's secret; made when not given")
+      ->type_name("FILE");
+  app.add_option("--token-file", token_file, "what the store wants to be shown")->type_name("FILE");
+  app.add_option("--address", address, "host that workers listen on; 127.0.0.1 when not given")
+      ->type_name("HOST");
+  app.add_flag("--detach", detach, "go on in the background");
+  app.add_flag("--json", json, "tell events as JSON, one object a line");
+}
+
+Result<std::optional<std::uint32_t>> narrow(const std::string& option,
+                                            std::optional<std::uint64_t> number) {
+  if (!number) return std::optional<std::uint32_t>();
+  if (*number <= std::numeric_limits<std::uint32_t>::max()) {
+    return std::optional<std::uint32_t>(static_cast<std::uint32_t>(*number));
+  }
+  return Error{Code::kInvalid, text(option, "=", *number, " is too large a number")};
+}
+
+std::string absolute(const os::Machine& machine, const std::string& path) {
+  return path.starts_with('/') ? path : machine.directory + "/" + path;
+}
+
+AgentRun::AgentRun(Console& console, const RunOptions& options)
+    : console_(console),
+      options_(options),
+      machine_(os::this_machine()),
+      sink_(stderr_log_sink(Level::kError)),
+      system_(os::posix_system(
+          {.log_sink = sink_.get(),
+           .name = "agent",
+           .parent_descriptor = detached_name().empty() ? -1 : console.parent_descriptor,
+           .adopts_orphans = true})) {}
+
+Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Launch launch,
+                                              agent::JobPaths paths) {
+  agent::AgentOptions agent;
+  agent.mode = mode;
+  agent.host = machine_.host;
+  agent.pid = machine_.pid;
+  agent.edl = machine_.program;
+  EDL_TRY(agent.argv, agent::worker_command(system_->disk(), machine_.program, launch.spec.program,
+                                            launch.spec.args));
+  agent.address = options_.address;
+  for (const std::string& fault : options_.faults) {
+    EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));
+  }
+  if (agent.faults.size() > model::kFaultsMax) {
+    return Error{Code::kInvalid,
+                 text(agent.faults.size(), " faults are given; the limit is ", model::kFaultsMax)};
+  }
+  if (!options_.trace_samples.empty()) {
+    agent.trace_samples = absolute(machine_, options_.trace_samples);
+  }
+  if (!options_.token_file.empty()) {
+    EDL_TRY(agent.token, read_token(system_->disk(), options_.token_file));
+    agent.token_file = absolute(machine_, options_.token_file);
+  }
+  agent.all_events = options_.events == "all";
+  agent.grace = options_.grace;
+  agent.launch = std::move(launch);
+  agent.paths = std::move(paths);
+  return agent;
+}
+
+Result<void> AgentRun::hold(const agent::JobPaths& paths, Duration limit) {
+  constexpr Duration kLookEvery = 100ms;
+  const Time deadline = system_->now() + limit;
+  while (true) {
+    auto lock = system_->disk().lock(paths.lock());
+    if (lock.ok()) {
+      lock_ = std::move(lock).value();
+      return {};
+    }
+    if (lock.error().code != Code::kConflict || system_->now() >= deadline) {
+      return Error{lock.error().code,
+                   text("the job in ", paths.dir, " runs already: see edl status ", paths.dir)};
+    }
+    const os::Pending wait = system_->after(kLookEvery, [&] { system_->finish(0); });
+    system_->run();
+  }
+}
+
+Result<void> AgentRun::run(agent::AgentOptions options, Output& out) {
+  ConsoleFace face(
+      *system_, out, console_.talk,
+      {.json = options_.json, .steps = options.launch.steps, .columns = os::terminal_columns()});
+  agent::Agent agent(*system_, std::move(options), face);
+  if (os::Stream* parent = system_->processes().parent()) {
+    static constexpr std::string_view kBegun = "begun\n";
+    const ConstBytes piece = bytes_of(kBegun);
+    parent->write(std::span(&piece, 1), [](const Result<void>&) {});
+  }
+  const int code = system_->run();
+  face.close();
+  if (code == 0) return {};
+  return Error{Code::kUnavailable, agent.failure()};
+}
+
+std::string AgentRun::detached_name() const {
+  if (!console_.role.starts_with(kDetached)) return "";
+  return console_.role.substr(kDetached.size());
+}
+
+Result<void> AgentRun::detach(const std::string& name, const agent::JobPaths& paths, Output& out) {
+  EDL_TRY(system_->disk().make_directory(paths.logs()));
+  os::Spawn spawn;
+  spawn.argv = console_.arguments;
+  spawn.argv.insert(spawn.argv.begin(), machine_.program);
+  spawn.environment = {{train::kRoleVariable, text(kDetached, name)}};
+  spawn.output_path = paths.log("agent");
+  spawn.own_session = true;
+  std::optional<os::Exit> ended;
+  EDL_TRY(const auto child, system_->processes().spawn(spawn, [&](os::Exit exit) {
+    ended = exit;
+    system_->finish(0);
+  }));
+  Bytes word(16);
+  bool begun = false;
+  child->stream().read(word, [&](const Result<std::size_t>& got) {
+    begun = got.ok() && *got > 0;
+    if (begun) system_->finish(0);
+  });
+  const os::Pending alarm = system_->after(kDetachLimit, [&] { system_->finish(0); });
+  system_->run();
+  if (!begun) {
+    const auto lines = agent::last_lines(system_->disk(), paths.log("agent"), 1);
+    return Error{Code::kUnavailable, lines.empty()
+                                         ? text("the job did not begin; see ", paths.log("agent"))
+                                         : lines[0]};
+  }
+  const Json answer{{"job", name}, {"dir", paths.dir}, {"pid", child->pid()}};
+  out.add(options_.json ? json_line(answer) + "\n"
+                        : text("Job ", name, " runs in the background: edl status ", name, "\n"));
+  return {};
+}
+
+}  // namespace edl::cli

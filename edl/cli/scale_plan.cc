@@ -1,0 +1,71 @@
+#include "edl/cli/scale_plan.h"
+
+#include <algorithm>
+
+#include "edl/base/text.h"
+#include "edl/model/batch.h"
+
+namespace edl::cli {
+namespace {
+
+std::uint32_t number(const Json& json, const char* name, std::uint32_t otherwise) {
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  if (found == json.end() || !found->is_number_unsigned()) return otherwise;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(found->get<std::uint64_t>(), model::kLogicalWorkersMax));
+}
+
+std::string hint(std::uint32_t workers, std::uint32_t logical_workers) {
+  const auto useful = model::useful_sizes(logical_workers);
+  if (std::find(useful.begin(), useful.end(), workers) != useful.end()) return "";
+  const auto above = std::upper_bound(useful.begin(), useful.end(), workers);
+  const std::uint32_t below = above == useful.begin() ? 1 : *(above - 1);
+  return text(" ", workers, " are no faster than ", below, ", because the job has ",
+              logical_workers, " logical workers.");
+}
+
+// What is measured is the last change; nothing better is known before this one.
+std::optional<double> last_pause(const agent::JobPicture& picture) {
+  const auto found =
+      picture.effect.is_object() ? picture.effect.find("pause_ms") : picture.effect.end();
+  if (found == picture.effect.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+}  // namespace
+
+ScalePlan plan_scale(const std::string& job, const agent::JobPicture& picture,
+                     std::uint64_t workers) {
+  const std::uint32_t v = std::max(1u, number(picture.spec, "logical_workers", 1));
+  const std::uint32_t min = number(picture.spec, "min", 1);
+  const std::uint32_t max = std::min(number(picture.spec, "max", v), v);
+  ScalePlan plan{.from = picture.wanted ? picture.wanted->workers : 0};
+  const auto refuse = [&](std::string why) {
+    plan.to = plan.from;
+    plan.reason = text("cannot scale job ", job, " to ", workers, " workers: ", why);
+    return plan;
+  };
+  if (picture.result.is_object()) return refuse("it has ended.");
+  if (picture.wanted && picture.wanted->stop) return refuse("it is stopping.");
+  if (workers > v) {
+    return refuse(text("it has ", v, " logical workers and so room for at most ", v,
+                       " workers; more logical workers are another result."));
+  }
+  if (workers > max) {
+    return refuse(text("its limit is ", max, " (--workers). Ask for at most ", max, "."));
+  }
+  if (workers < min || workers < 1) {
+    return refuse(text("its minimum is ", min, " (--workers). Ask for at least ", min,
+                       ", or stop it with edl stop ", job, "."));
+  }
+  plan.accepted = true;
+  plan.to = static_cast<std::uint32_t>(workers);
+  plan.predicted_pause_ms = plan.to == plan.from ? 0 : last_pause(picture);
+  plan.reason = plan.to == plan.from
+                    ? text("Job ", job, " wants ", workers, " workers already.")
+                    : text("Job ", job, " goes from ", plan.from, " to ", workers, " workers.");
+  plan.reason += hint(plan.to, v);
+  return plan;
+}
+
+}  // namespace edl::cli

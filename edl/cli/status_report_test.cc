@@ -1,0 +1,131 @@
+#include "edl/cli/status_report.h"
+
+#include <gtest/gtest.h>
+
+#include "edl/cli/scale_plan.h"
+
+namespace edl::cli {
+namespace {
+
+store::Fact put(const std::string& name, const Json& value) {
+  return {store::Fact::Kind::kPut,
+          {.key = "/edl/v1/jobs/a/" + name, .mod_revision = 3, .value = json_line(value)}};
+}
+
+agent::JobPicture running() {
+  agent::JobPicture picture{.prefix = agent::job_prefix("a")};
+  model::View view;
+  view.generation = model::Generation(4);
+  view.members = {{"w2", "", "h", {model::LogicalWorker(0), model::LogicalWorker(1)}},
+                  {"w1", "", "h", {model::LogicalWorker(2), model::LogicalWorker(3)}}};
+  view.first_step = model::Step(9);
+  view.batch = model::undivided_batch(64, 4);
+  view.reason = "w2 joined.";
+  picture.take(put("spec", {{"logical_workers", 4u}, {"min", 1u}, {"max", 3u}, {"steps", 40u}}));
+  picture.take(put("wanted", {{"workers", 2u}}));
+  picture.take(put("leader", {{"id", "w1"}}));
+  picture.take(put("view", view));
+  picture.take(put("progress", {{"step", 10u}, {"loss", 0.5}}));
+  for (const char* id : {"w1", "w2", "w3"}) {
+    picture.take(put(text("members/", id), {{"pid", 7}, {"host", "h"}, {"state", "joining"}}));
+  }
+  picture.take(put("members/w0", {{"state", "exited"}}));
+  return picture;
+}
+
+agent::OrderedJson report_of(const agent::JobPicture& picture) {
+  return status_report({.job = "a", .picture = picture, .urls = {"unix:/s"}});
+}
+
+TEST(Status, of_a_running_job_comes_from_its_keys) {
+  const auto report = report_of(running());
+  EXPECT_EQ(report["state"], "running");
+  EXPECT_EQ(report["reason"], "w2 joined.");
+  EXPECT_EQ(report["generation"], 4);
+  EXPECT_EQ(report["progress"], 0.25);
+  EXPECT_EQ(report["useful_sizes"], agent::OrderedJson::parse("[1,2,4]"));
+  EXPECT_EQ(report["leader"], "w1");
+  ASSERT_EQ(report["workers"].size(), 3u) << "one has ended";
+  EXPECT_EQ(report["workers"][0]["id"], "w2");
+  EXPECT_EQ(report["workers"][0]["rank"], 0);
+  EXPECT_EQ(report["workers"][0]["state"], "member");
+  EXPECT_EQ(report["workers"][1]["leader"], true);
+  EXPECT_EQ(report["workers"][2]["state"], "joining");
+  EXPECT_TRUE(report["workers"][2]["rank"].is_null());
+}
+
+TEST(Status, state_follows_what_is_wanted_and_the_result) {
+  agent::JobPicture picture = running();
+  picture.take(put("progress", {{"step", 10u}, {"state", "waiting"}, {"reason", "too few"}}));
+  EXPECT_EQ(report_of(picture)["state"], "waiting");
+  EXPECT_EQ(report_of(picture)["reason"], "too few");
+  picture.take(put("wanted", {{"workers", 2u}, {"stop", true}}));
+  EXPECT_EQ(report_of(picture)["state"], "stopping");
+  picture.take(put("result", {{"state", "stopped"}, {"step", 12u}}));
+  EXPECT_EQ(report_of(picture)["state"], "stopped");
+  EXPECT_EQ(report_of(picture)["step"], 12);
+  EXPECT_EQ(report_of({.prefix = "/"})["state"], "starting");
+}
+
+TEST(Status, of_a_job_that_runs_no_more_comes_from_its_events) {
+  StatusFacts facts{.job = "a"};
+  facts.story.take({{"event", "started"}, {"wanted", 2u}});
+  facts.story.take({{"event", "step"}, {"step", 7u}, {"loss", 0.5}});
+  EXPECT_EQ(status_report(facts)["state"], "stopped");
+  EXPECT_EQ(status_report(facts)["step"], 7);
+  facts.story.take({{"event", "finished"}, {"state", "finished"}, {"steps", 9u}});
+  EXPECT_EQ(status_report(facts)["state"], "finished");
+  EXPECT_EQ(status_report(facts)["step"], 9);
+  facts.story.take({{"event", "started"}, {"wanted", 3u}});
+  EXPECT_EQ(status_report(facts)["state"], "stopped") << "it was resumed and killed";
+  facts.story.take({{"event", "failed"}, {"reason", "r"}});
+  EXPECT_EQ(status_report(facts)["state"], "failed");
+  facts.problem = "cannot reach the store";
+  EXPECT_EQ(status_report(facts)["state"], "waiting");
+}
+
+TEST(Status, has_every_field_whatever_is_known) {
+  const auto report = status_report({.job = "a"});
+  for (const char* name :
+       {"job",   "state",      "reason", "generation",         "step",         "steps",
+        "epoch", "position",   "loss",   "samples_per_second", "seconds_left", "progress",
+        "min",   "max",        "wanted", "logical_workers",    "useful_sizes", "leader",
+        "store", "checkpoint", "workers"}) {
+    EXPECT_TRUE(report.contains(name)) << name;
+  }
+  EXPECT_TRUE(status_text(report).starts_with("job a: stopped."));
+}
+
+TEST(Scale, is_accepted_within_the_limits_with_a_hint_when_it_is_no_faster) {
+  const ScalePlan plan = plan_scale("a", running(), 3);
+  EXPECT_TRUE(plan.accepted);
+  EXPECT_EQ(plan.from, 2u);
+  EXPECT_EQ(plan.to, 3u);
+  EXPECT_FALSE(plan.predicted_pause_ms.has_value());
+  EXPECT_NE(plan.reason.find("3 are no faster than 2"), std::string::npos) << plan.reason;
+  EXPECT_EQ(plan_scale("a", running(), 2).predicted_pause_ms, 0);
+}
+
+TEST(Scale, predicts_what_the_last_change_cost) {
+  agent::JobPicture picture = running();
+  picture.take(put("effect", {{"generation", 4u}, {"pause_ms", 12.5}}));
+  EXPECT_EQ(plan_scale("a", picture, 1).predicted_pause_ms, 12.5);
+}
+
+TEST(Scale, refusals_name_the_limit) {
+  const auto reason = [](const agent::JobPicture& picture, std::uint64_t workers) {
+    const ScalePlan plan = plan_scale("a", picture, workers);
+    EXPECT_FALSE(plan.accepted);
+    return plan.reason;
+  };
+  EXPECT_NE(reason(running(), 5).find("4 logical workers"), std::string::npos);
+  EXPECT_NE(reason(running(), 4).find("its limit is 3"), std::string::npos);
+  EXPECT_NE(reason(running(), 0).find("its minimum is 1"), std::string::npos);
+  EXPECT_NE(reason(running(), ~std::uint64_t{0}).find("logical workers"), std::string::npos);
+  agent::JobPicture ended = running();
+  ended.take(put("result", {{"state", "finished"}}));
+  EXPECT_NE(reason(ended, 3).find("it has ended"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace edl::cli
