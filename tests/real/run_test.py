@@ -1,0 +1,433 @@
+#!/usr/bin/python3
+"""`edl run` and the commands around it, as processes: workers that are killed, stopped and scaled,
+a store and an agent that die. The workers train nothing (stand_in_worker.cc); what they write and
+say is what docs/reference/job.md asks for.
+Run as: run_test.py PATH_OF_EDL PATH_OF_STAND_IN_WORKER [unittest options]"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+EDL = "edl"  # argv[1]
+WORKER = "stand_in_worker"  # argv[2]
+PATIENCE = 60.0  # seconds for what takes milliseconds on a machine at rest
+
+
+class Job:
+    """An `edl run` or `edl resume` with --json, and what it has told so far."""
+
+    def __init__(self, folder, *arguments):
+        self.process = subprocess.Popen([EDL, *arguments], cwd=folder, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True)
+        self.events = []
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.events.append(json.loads(line))
+                self.changed.notify_all()
+
+    def kind(self, kind):
+        return [event for event in list(self.events) if event["event"] == kind]
+
+    def wait_for(self, condition, what="a condition"):
+        """The first event for which the condition holds."""
+        def found():
+            return next((event for event in self.events if condition(event)), None)
+        with self.changed:
+            if not self.changed.wait_for(found, PATIENCE):
+                raise AssertionError(f"{what} did not happen: {self.events[-5:]}")
+            return found()
+
+    def wait_step(self, step):
+        return self.wait_for(lambda e: e["event"] == "step" and e["step"] >= step, f"step {step}")
+
+    def pid_of(self, worker):
+        return next(e["pid"] for e in self.kind("worker") if e["id"] == worker)
+
+    def end(self):
+        """Exit code and what was said on standard error."""
+        self.reader.join(PATIENCE)
+        said = self.process.stderr.read()
+        return self.process.wait(PATIENCE), said
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.reader.join(PATIENCE)
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class Scene(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="edl-run-")
+        self.jobs = []
+
+    def tearDown(self):
+        for job in self.jobs:
+            job.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run_job(self, *options, program=(), name="j"):
+        job = Job(self.folder, "run", "--json", f"--name={name}", *options, WORKER, *program)
+        self.jobs.append(job)
+        return job
+
+    def resume(self, *options):
+        job = Job(self.folder, "resume", "--json", *options, "j")
+        self.jobs.append(job)
+        return job
+
+    def edl(self, *arguments, code=0):
+        done = subprocess.run([EDL, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def answer(self, *arguments, code=0):
+        return json.loads(self.edl(*arguments, "--json", code=code).stdout)
+
+    def directory(self):
+        return Path(self.folder) / "edl-jobs" / "j"
+
+    def kept_events(self):
+        lines = (self.directory() / "events.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def ends(self, job):
+        return {e["id"]: e["exit"]["class"] for e in job.kind("worker") if e["state"] == "exited"}
+
+    def no_process_left(self):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            left = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)]
+            if not left:
+                return
+            time.sleep(0.05)
+        self.fail(f"still running: {[(p / 'cmdline').read_bytes() for p in left]}")
+
+    def is_ours(self, process):
+        try:
+            return os.readlink(process / "cwd").startswith(self.folder)
+        except OSError:
+            return False
+
+
+class Running(Scene):
+    def test_a_job_runs_to_its_end_and_leaves_its_directory(self):
+        job = self.run_job("--workers=2", "--steps=20")
+        code, said = job.end()
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(job.events[0]["event"], "started")
+        self.assertEqual(job.events[-1]["event"], "finished")
+        self.assertEqual(job.events[-1]["steps"], 20)
+        steps = [e["step"] for e in job.kind("step")]
+        self.assertEqual(steps, sorted(set(steps)))
+        self.assertEqual(steps[-1], 20)
+        self.assertEqual(self.ends(job), {"w1": "left", "w2": "left"})
+        kept = self.kept_events()
+        self.assertEqual(kept, job.events)
+        self.assertEqual(os.stat(self.directory() / "secret").st_mode & 0o777, 0o600)
+        job_file = json.loads((self.directory() / "job.json").read_text())
+        self.assertEqual(job_file["logical_workers"], 4)
+        self.assertEqual(job_file["batch"]["global"], 64)
+        self.assertIn("worker w1", (self.directory() / "log" / "worker-w1.log").read_text())
+        status = self.answer("status", "j")
+        self.assertEqual((status["state"], status["step"], status["progress"]), ("finished", 20, 1))
+        self.no_process_left()
+
+    def test_a_name_is_used_once_and_the_default_has_a_number(self):
+        self.assertEqual(self.run_job("--steps=1").end()[0], 0)
+        code, said = self.run_job("--steps=1").end()
+        self.assertEqual(code, 1)
+        self.assertIn("edl resume", said)
+        for number in (1, 2):
+            self.edl("run", "--steps=1", WORKER)
+            self.assertTrue((Path(self.folder) / f"edl-jobs/stand-in-worker-{number}").is_dir())
+
+    def test_options_after_the_program_are_its_own(self):
+        job = self.run_job("--workers", "2", "--steps=3", program=["--step-ms=1", "--workers=7"])
+        self.assertEqual(job.end()[0], 0)
+        args = json.loads((self.directory() / "job.json").read_text())["args"]
+        self.assertEqual(args, ["--step-ms=1", "--workers=7"])
+
+    def test_a_secret_that_others_may_read_is_refused(self):
+        secret = Path(self.folder) / "secret"
+        secret.write_text("0123456789abcdef0123456789abcdef")
+        secret.chmod(0o644)
+        code, said = self.run_job("--steps=1", f"--secret-file={secret}").end()
+        self.assertEqual(code, 1)
+        self.assertIn("chmod 600", said)
+        secret.chmod(0o600)
+        self.assertEqual(self.run_job("--steps=1", f"--secret-file={secret}").end()[0], 0)
+        self.assertFalse((self.directory() / "secret").exists())
+
+    def test_plain_lines_say_what_happens(self):
+        done = self.edl("run", "--workers=2", "--steps=10", WORKER)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("View 1 (start): 2 workers from step 1.", done.stderr)
+        self.assertIn("The job finished after 10 steps.", done.stderr)
+
+    def test_a_job_in_the_background_is_seen_and_stopped(self):
+        done = self.edl("run", "--detach", "--json", "--name=j", "--workers=2", "--steps=100000",
+                        WORKER)
+        self.assertEqual(json.loads(done.stdout)["job"], "j")
+        self.wait_state("running")
+        stopped = self.answer("stop", "j")
+        self.assertEqual(stopped["state"], "stopped")
+        self.no_process_left()
+        self.assertEqual(self.answer("status", "j")["state"], "stopped")
+
+    def wait_state(self, state):
+        deadline = time.monotonic() + PATIENCE
+        while self.answer("status", "j")["state"] != state:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+
+class Dying(Scene):
+    def test_a_killed_worker_is_replaced_at_once_and_costs_nothing(self):
+        job = self.run_job("--workers=2", "--steps=100")
+        for round_, worker in enumerate(["w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8"]):
+            joined = f"w{round_ + 2}"
+            job.wait_for(lambda e: e["event"] == "worker" and e["state"] == "member"
+                         and e["id"] == joined, f"{joined} a member")
+            os.kill(job.pid_of(worker), signal.SIGKILL)
+        code, said = job.end()
+        self.assertEqual((code, said), (0, ""))
+        ends = self.ends(job)
+        self.assertEqual([ends[f"w{i}"] for i in range(1, 11)], ["killed"] * 8 + ["left"] * 2)
+        self.no_process_left()
+
+    def test_a_preempted_worker_leaves_and_is_replaced(self):
+        job = self.run_job("--workers=2", "--steps=60")
+        job.wait_step(5)
+        os.kill(job.pid_of("w2"), signal.SIGTERM)
+        self.assertEqual(job.end()[0], 0)
+        self.assertEqual(self.ends(job)["w2"], "preempted")
+        self.assertIn("w3", self.ends(job))
+
+    def test_the_same_part_failing_on_two_workers_ends_the_job(self):
+        job = self.run_job("--workers=2", "--steps=50", program=["--fail-at=7"])
+        code, said = job.end()
+        self.assertEqual(code, 1)
+        failed = job.kind("failed")[0]
+        self.assertIn("logical worker 1 of step 7", failed["reason"])
+        self.assertEqual(failed["reason"].count("bad sample"), 2)
+        log = self.directory() / f"log/worker-{failed['worker']}.log"
+        self.assertEqual(failed["log"], str(log))
+        self.assertIn("| worker", said)
+        self.assertIn("job j failed", said)
+        self.assertEqual(self.answer("status", "j")["state"], "failed")
+        self.no_process_left()
+
+    def test_crashes_use_a_budget(self):
+        job = self.run_job("--workers=1", "--steps=1000", *[f"--fault=compute@{s}=exit:9"
+                                                           for s in range(3, 9)])
+        code, said = job.end()
+        self.assertEqual(code, 1)
+        self.assertIn("6 workers crashed within 10 m", said)
+        self.assertEqual(list(self.ends(job).values()), ["crashed"] * 6)
+        exited = [e for e in job.kind("worker") if e["state"] == "exited"]
+        self.assertEqual(exited[0]["exit"]["code"], 9)
+        starts = [e["time"] for e in job.kind("worker") if e["state"] == "starting"]
+        for i, delay in enumerate([0.2, 0.4, 0.8, 1.6, 3.2]):
+            self.assertGreaterEqual(starts[i + 1] - exited[i]["time"], delay)
+
+    def test_faults_fire_once_each(self):
+        job = self.run_job("--workers=3", "--steps=60", "--fault=compute@5/w2=kill",
+                           "--fault=compute@10/w1=stop:300")
+        code, said = job.end()
+        self.assertEqual(code, 0)
+        self.assertEqual(self.ends(job)["w2"], "killed")
+        self.assertEqual(list(self.ends(job).values()).count("killed"), 1)
+        self.assertEqual(said.count("fires on"), 2)
+
+    def test_the_store_may_die(self):
+        job = self.run_job("--workers=2", "--steps=60")
+        job.wait_step(5)
+        stores = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)
+                  and b"serve" in (p / "cmdline").read_bytes()]
+        os.kill(int(stores[0].name), signal.SIGKILL)
+        code, said = job.end()
+        self.assertEqual(code, 0, said)
+        self.assertIn("starting it again", said)
+        self.no_process_left()
+
+    def test_chaos_kills_and_the_job_finishes(self):
+        job = self.run_job("--workers=2", "--steps=80")
+        job.wait_step(3)
+        done = self.edl("chaos", "j", "--kill-every=200ms", "--seed=3", "--count=3", "--json")
+        kills = [json.loads(line)["killed"] for line in done.stdout.splitlines()]
+        self.assertEqual(len(kills), 3)
+        self.assertEqual(job.end()[0], 0)
+        for worker in kills:
+            self.assertEqual(self.ends(job)[worker], "killed")
+
+
+class Stopping(Scene):
+    def test_stop_then_resume_goes_on_with_new_names(self):
+        first = self.run_job("--workers=2", "--steps=60")
+        first.wait_step(5)
+        stopped = self.answer("stop", "j")
+        self.assertEqual(stopped["state"], "stopped")
+        code, _ = first.end()
+        self.assertEqual(code, 0)
+        self.assertEqual(first.events[-1]["state"], "stopped")
+        status = self.answer("status", "j")
+        self.assertEqual((status["state"], status["step"]), ("stopped", stopped["step"]))
+        second = self.resume("--workers=3")
+        code, said = second.end()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(set(self.ends(second)), {"w3", "w4", "w5"})
+        self.assertGreater(second.kind("step")[0]["step"], stopped["step"])
+        self.assertEqual(second.events[-1]["steps"], 60)
+        steps = [e["step"] for e in self.kept_events() if e["event"] == "step"]
+        self.assertEqual(steps, sorted(set(steps)))
+
+    def test_resume_refuses_a_job_that_runs(self):
+        job = self.run_job("--workers=1", "--steps=100000")
+        job.wait_step(1)
+        code, said = self.resume().end()
+        self.assertEqual(code, 1)
+        self.assertIn("runs already", said)
+
+    def test_a_killed_agent_takes_its_workers_along_and_the_job_goes_on(self):
+        first = self.run_job("--workers=2", "--steps=80")
+        first.wait_step(5)
+        first.process.kill()
+        first.end()
+        second = self.resume()
+        code, said = second.end()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(second.events[-1]["steps"], 80)
+        self.no_process_left()
+
+    def test_everything_killed_at_once_and_the_job_goes_on(self):
+        first = self.run_job("--workers=2", "--steps=80")
+        first.wait_step(5)
+        first.process.kill()
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit() and self.is_ours(process):
+                try:
+                    os.kill(int(process.name), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        first.end()
+        self.assertEqual(self.answer("status", "j")["state"], "stopped")
+        second = self.resume()
+        code, said = second.end()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(second.events[-1]["steps"], 80)
+
+    def test_ctrl_c_once_stops_with_a_checkpoint(self):
+        job = self.run_job("--workers=2", "--steps=100000")
+        job.wait_step(5)
+        os.killpg(job.process.pid, signal.SIGINT)
+        code, said = job.end()
+        self.assertEqual(code, 0)
+        self.assertIn("Stopping after a checkpoint", said)
+        self.assertEqual(job.events[-1]["state"], "stopped")
+        self.assertEqual(set(self.ends(job).values()), {"left"})
+
+    def test_ctrl_c_twice_kills_the_workers(self):
+        job = self.run_job("--workers=1", "--steps=100000", "--events=all",
+                           "--fault=compute@5=stop:600000")
+        job.wait_step(3)
+        status = Path(f"/proc/{job.pid_of('w1')}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        job.process.send_signal(signal.SIGINT)
+        time.sleep(0.2)  # two at once would be one
+        job.process.send_signal(signal.SIGINT)
+        code, said = job.end()
+        self.assertEqual(code, 1)
+        self.assertIn("edl resume j", said)
+        self.no_process_left()
+
+
+class Scaling(Scene):
+    def test_scale_out_and_in_while_it_runs(self):
+        job = self.run_job("--workers=1:3", "--start=1", "--steps=100000")
+        job.wait_step(3)
+        answer = self.answer("scale", "j", "--workers=3", "--wait")
+        self.assertEqual((answer["accepted"], answer["from"], answer["to"]), (True, 1, 3))
+        self.assertEqual(answer["pause_ms"], 1.5)
+        self.assertIn("no faster than 2", answer["reason"])
+        status = self.answer("status", "j")
+        self.assertEqual([w["id"] for w in status["workers"]], ["w1", "w2", "w3"])
+        self.assertEqual([w["rank"] for w in status["workers"]], [0, 1, 2])
+        self.assertEqual(sorted(v for w in status["workers"] for v in w["logical"]), [0, 1, 2, 3])
+        self.assertEqual(status["leader"], "w1")
+        self.assertEqual((status["state"], status["wanted"]), ("running", 3))
+        self.assertEqual(status["useful_sizes"], [1, 2, 4])
+        self.assertTrue(status["store"]["reachable"])
+        self.assertEqual(self.answer("leader", "j"), {"id": "w1", "rank": 0,
+                                                      "host": status["workers"][0]["host"]})
+        self.answer("scale", "j", "--workers=1", "--wait")
+        job.wait_for(lambda e: e["event"] == "worker" and e.get("exit") and e["id"] == "w3")
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+        self.assertEqual(self.ends(job), {"w1": "left", "w2": "left", "w3": "left"})
+
+    def test_what_cannot_be_is_refused_with_a_sentence(self):
+        job = self.run_job("--workers=2:3", "--steps=100000")
+        job.wait_step(1)
+        for workers, why in ((9, "4 logical workers"), (4, "its limit is 3"), (1, "minimum is 2")):
+            done = self.edl("scale", "j", f"--workers={workers}", "--json", code=1)
+            self.assertEqual(json.loads(done.stdout)["accepted"], False)
+            self.assertIn(why, done.stderr)
+        dry = self.answer("scale", "j", "--workers=3", "--dry-run")
+        self.assertTrue(dry["accepted"])
+        self.assertEqual(self.answer("status", "j")["wanted"], 2)
+        self.edl("scale", "nobody", "--workers=2", code=1)
+        self.edl("scale", "j", code=2)
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+        self.assertIn("does not run", self.edl("scale", "j", "--workers=2", code=1).stderr)
+
+
+class Joining(Scene):
+    def test_another_agent_lends_workers_and_takes_them_away(self):
+        store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0", "--data=s"],
+                                 cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        try:
+            url = store.stdout.readline().split()[-1]
+            job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
+            job.wait_step(3)
+            guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", "--dir=guest",
+                        "--workers=2", "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1",
+                        WORKER)
+            self.jobs.append(guest)
+            job.wait_for(lambda e: e["event"] == "view" and len(e["members"]) == 3, "3 members")
+            self.assertEqual(len([e for e in guest.kind("worker") if e["state"] == "starting"]), 2)
+            guest.process.send_signal(signal.SIGINT)
+            self.assertEqual(guest.end()[0], 0)
+            job.wait_for(lambda e: e["event"] == "view" and e["generation"] > 2
+                         and len(e["members"]) == 1, "alone again")
+            self.assertEqual(set(self.ends(guest).values()), {"left"})
+            self.answer("stop", "j")
+            self.assertEqual(job.end()[0], 0)
+        finally:
+            store.terminate()
+            store.communicate()
+
+
+if __name__ == "__main__":
+    EDL = str(Path(sys.argv.pop(1)).resolve())
+    WORKER = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()

@@ -1,0 +1,147 @@
+#include "tests/world/train_toy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "edl/base/random.h"
+#include "edl/collective/elements.h"
+#include "edl/model/batch.h"
+#include "edl/model/order.h"
+#include "edl/model/position.h"
+#include "edl/model/tree.h"
+
+namespace edl::tests {
+namespace {
+
+using Numbers = std::array<float, Toy::kNumbers>;
+
+// Numbers of very different sizes, so that the order of additions shows.
+float feature(std::uint64_t sample, std::size_t i) {
+  const std::uint64_t bits = mix64(sample * 31 + i);
+  const int exponent = static_cast<int>(bits % 19) - 9;
+  const float value = static_cast<float>(bits >> 40) / static_cast<float>(1 << 24) - 0.5F;
+  return std::ldexp(value, exponent);
+}
+
+// Depends on the weights, so that a wrong state shows in all that follows.
+Numbers gradient(const Numbers& weights, const std::vector<std::uint64_t>& indices,
+                 std::uint64_t step_samples) {
+  Numbers sum{};
+  for (const std::uint64_t index : indices) {
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] += feature(index, i) - 0.01F * weights[i];
+    }
+  }
+  const float weight = static_cast<float>(indices.size()) / static_cast<float>(step_samples);
+  for (float& value : sum) value = value / static_cast<float>(indices.size()) * weight;
+  return sum;
+}
+
+void update(Numbers& weights, Numbers& momentum, const Numbers& exact, const Numbers& rounded) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    momentum[i] = 0.9F * momentum[i] + exact[i] + 0.1F * rounded[i];
+    weights[i] -= 0.05F * momentum[i];
+  }
+}
+
+std::uint64_t digest_of(const Numbers& weights, const Numbers& momentum) {
+  std::uint64_t digest = 0;
+  for (const Numbers* numbers : {&weights, &momentum}) {
+    for (const float value : *numbers) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      digest = mix64(digest ^ bits);
+    }
+  }
+  return digest;
+}
+
+Numbers first_weights(std::uint64_t seed) {
+  Random random(seed);
+  Numbers weights{};
+  for (float& weight : weights) weight = static_cast<float>(random.between(-1000, 1000)) / 1000;
+  return weights;
+}
+
+}  // namespace
+
+Result<void> Toy::initialise(std::uint64_t seed) {
+  weights_ = first_weights(seed);
+  momentum_ = {};
+  return {};
+}
+
+std::vector<train::StateTensor> Toy::state() {
+  const auto bytes = [](Numbers& numbers) { return std::as_writable_bytes(std::span(numbers)); };
+  return {{"model/weights", checkpoint::Dtype::kF32, {kNumbers}, bytes(weights_)},
+          {"optimizer/weights/momentum", checkpoint::Dtype::kF32, {kNumbers}, bytes(momentum_)}};
+}
+
+Result<train::PartSums> Toy::compute(const train::Part& part, std::span<const ByteSpan> sums) {
+  const Numbers numbers = gradient(weights_, part.indices, part.step_samples);
+  for (const ByteSpan& into : sums) std::memcpy(into.data(), numbers.data(), sizeof numbers);
+  return train::PartSums{.loss = static_cast<double>(part.indices.size())};
+}
+
+Result<train::Applied> Toy::apply(const train::ReducedStep& step) {
+  Numbers exact{};
+  Numbers rounded{};
+  std::memcpy(exact.data(), step.sums[0].data(), sizeof exact);
+  collective::widen(collective::Element::kBf16, step.sums[1],
+                    std::as_writable_bytes(std::span(rounded)));
+  update(weights_, momentum_, exact, rounded);
+  if (seen_) seen_(step.step, digest());
+  return train::Applied{.hyper = {{"lr", 0.05}}};
+}
+
+std::uint64_t Toy::digest() const { return digest_of(weights_, momentum_); }
+
+ToyReplay::ToyReplay(const ToyJob& job) : job_(job) {
+  State first{.weights = first_weights(job.seed)};
+  first.digest = digest_of(first.weights, first.momentum);
+  states_.push_back(first);
+}
+
+// Written anew: what the program itself says of positions is not believed.
+ToyReplay::Plan ToyReplay::next(std::uint64_t batch) const {
+  const std::uint64_t from = here().position;
+  return {here().step.next(), here().epoch.value(), from, std::min(batch, job_.samples - from)};
+}
+
+void ToyReplay::back_to(model::Step step) {
+  if (step < here().step) states_.resize(step.value() + 1);
+}
+
+void ToyReplay::advance(std::uint64_t batch) {
+  State state = states_.back();
+  const Plan plan = next(batch);
+  const model::SampleOrder order(job_.samples, job_.seed, model::Epoch(plan.epoch));
+  std::vector<Numbers> parts;
+  std::uint64_t at = plan.from;
+  for (std::uint32_t v = 0; v < job_.logical_workers; ++v) {
+    const std::uint64_t more = v < plan.samples % job_.logical_workers ? 1 : 0;
+    std::vector<std::uint64_t> indices;
+    for (auto left = plan.samples / job_.logical_workers + more; left > 0; --left) {
+      indices.push_back(order.at(at++));
+    }
+    if (!indices.empty()) parts.push_back(gradient(state.weights, indices, plan.samples));
+  }
+  Numbers exact{};
+  Numbers rounded{};
+  for (std::size_t i = 0; i < Toy::kNumbers; ++i) {
+    std::vector<std::optional<float>> column;
+    for (const Numbers& part : parts) column.emplace_back(part[i]);
+    const auto count = static_cast<std::uint32_t>(column.size());
+    exact[i] = *model::tree_sum<float>(std::span<const std::optional<float>>(column), {0, count});
+    rounded[i] = collective::bf16_value(collective::bf16_bits(exact[i]));
+  }
+  update(state.weights, state.momentum, exact, rounded);
+  state.digest = digest_of(state.weights, state.momentum);
+  state.here.step = plan.step;
+  state.here.position = at == job_.samples ? 0 : at;
+  if (at == job_.samples) state.here.epoch = state.here.epoch.next();
+  states_.push_back(state);
+}
+
+}  // namespace edl::tests
