@@ -11,9 +11,9 @@ setup: ## install what is missing (Debian packages; as root or with sudo)
 build: setup ## build everything into build/release
 	@tools/build release all
 
-run: setup ## see EDL at work: a virtual cluster with crashes, narrated
-	@tools/build release lock_world
-	@build/release/examples/lock_world
+run: setup ## see EDL at work: a job whose workers come, go and die, and the same undisturbed
+	@tools/build release edl
+	@tools/demo
 
 test: ## build and run all tests
 	@tools/setup test
@@ -28,7 +28,9 @@ format: ## rewrite the sources in our format
 	@tools/setup tidy
 	@tools/tidy --format
 
-bench: setup ## run every benchmark
+bench: ## run every benchmark
+	@tools/setup bench
+	@if [ -f build/release/build.ninja ]; then cmake --preset release >build/release/configure.log; fi
 	@tools/build release all
 	@tools/bench
 
