@@ -69,13 +69,24 @@ void Agent::act() {
     if (workers_.empty() && picture_.alive() == 0 && starting_ == 0) write_stop();
     return;
   }
+  dismiss_replaced();
   const std::uint32_t count = missing();
   if (count > 0) start_workers(count);
 }
 
+// Whose successor has come goes by itself, unless something else changed the view at that moment.
+void Agent::dismiss_replaced() {
+  const std::string id = picture_.replaced_id();
+  const auto worker = workers_.find(id);
+  if (worker == workers_.end() || worker->second->leaving || picture_.in_view(id)) return;
+  worker->second->send(train::ParentFrame::kLeave, {{"cause", "scale"}});
+}
+
 std::uint32_t Agent::missing() {
   const std::string id = options_.mode == AgentMode::kJoin ? claim_ : "";
-  const auto ours = static_cast<std::uint32_t>(workers_.size()) + starting_;
+  // Who is to get a successor does not count, so that one is started.
+  const std::uint32_t going = workers_.contains(picture_.replaced_id()) ? 1 : 0;
+  const auto ours = static_cast<std::uint32_t>(workers_.size()) + starting_ - going;
   std::uint32_t foreign = 0;
   for (const auto& [member, fields] : picture_.members) {
     const bool is_ours = workers_.contains(member) || has_ended(member);

@@ -84,6 +84,7 @@ class Agent final : public os::Program {
   bool has_ended(const std::string& id) const;
   void act();
   std::uint32_t missing();
+  void dismiss_replaced();
   void choose_reporter();
   void ask_to_stop();
   void tell(const Json& event);

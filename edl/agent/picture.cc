@@ -31,6 +31,11 @@ std::optional<model::View> view_in(const Json& json) {
   return std::move(view).value();
 }
 
+std::string word_of(const Json& json, const char* name) {
+  const Json word = json.is_object() ? json.value(name, Json()) : Json();
+  return word.is_string() ? word.get<std::string>() : "";
+}
+
 std::uint32_t workers_in(const Json& json) {
   JsonReader in(json, "agent");
   std::uint32_t workers = 0;
@@ -73,6 +78,7 @@ void JobPicture::put(const std::string& name, const store::KeyValue& kv) {
                            : name == "progress"   ? &progress
                            : name == "result"     ? &result
                            : name == "effect"     ? &effect
+                           : name == "replace"    ? &replace
                                                   : nullptr) {
     *place = std::move(json);
   }
@@ -108,10 +114,9 @@ const model::Member* JobPicture::in_view(const std::string& worker) const {
   return found == view->members.end() ? nullptr : &*found;
 }
 
-std::string JobPicture::leader_id() const {
-  const Json id = leader.is_object() ? leader.value("id", Json()) : Json();
-  return id.is_string() ? id.get<std::string>() : "";
-}
+std::string JobPicture::leader_id() const { return word_of(leader, "id"); }
+
+std::string JobPicture::replaced_id() const { return word_of(replace, "worker"); }
 
 std::uint32_t share_of(const JobPicture& picture, const std::string& id) {
   std::vector<std::pair<store::Revision, std::string>> order;

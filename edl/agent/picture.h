@@ -39,6 +39,7 @@ struct JobPicture {
   Json progress{};
   Json result{};
   Json effect{};
+  Json replace{};
   std::optional<Wanted> wanted{};
   std::optional<model::View> view{};
   std::map<std::string, Json> members{};
@@ -52,6 +53,8 @@ struct JobPicture {
   std::uint32_t alive() const;
   // Its entry in the view, which lies at its rank; null when it is no member.
   const model::Member* in_view(const std::string& worker) const;
+  // Which worker is to get a successor, because it stays slow; empty when none is.
+  std::string replaced_id() const;
   // Who leads, as the leader's key says; empty when nobody does.
   std::string leader_id() const;
 

@@ -45,6 +45,13 @@ struct Complain {
   model::WorkerId accused{};
   std::string reason{};
 };
+// Ask, if the ballot is still ours, for another worker in the place of this one. The view that
+// takes it in leaves out the other.
+struct Replace {
+  model::Ballot ballot{};
+  model::WorkerId who{};
+  std::string reason{};
+};
 // A promise is being given.
 struct Promised {};
 // Leave the collectives of all generations; nothing is completed there any more.
@@ -88,8 +95,8 @@ struct Exit {
 };
 
 using Action =
-    std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Promised, LeaveCollective,
-                 EnterView, TakeRecord, DropRecord, GetState, DropState, Halt, Exit>;
+    std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Replace, Promised,
+                 LeaveCollective, EnterView, TakeRecord, DropRecord, GetState, DropState, Halt, Exit>;
 std::string action_text(const Action& action);
 
 }  // namespace edl::membership

@@ -27,11 +27,9 @@ void Core::begin(bool forced) {
   if (forced) return prepare();
   change_.phase = Phase::kAnnouncing;
   change_.stop_after = here_.step.next();
-  Ids members = staying(alive_members());
-  const std::size_t target = rules_.fit(wanted_.workers);
-  const Ids joiners = ready_joiners(target > members.size() ? target - members.size() : 0);
-  members.insert(members.end(), joiners.begin(), joiners.end());
-  model::View next = plan(members);
+  change_.uneven = uneven_;
+  const Ids stay = staying(alive_members());
+  model::View next = plan(composed(stay, ready_joiners(room(stay))));
   explain(next);
   actions_.push_back(
       Announce{ballot_, change_.generation, next.cause, next.who, std::move(next.reason)});
@@ -70,6 +68,7 @@ void Core::on_promise(const model::WorkerId& from, const Message& message) {
   const auto asked = change_.asked.find(from);
   if (asked == change_.asked.end()) return;
   deaf_.erase(from);
+  balance_.tell(from, message.speed, now_);
   asked->second = {true, message.here, {message.ids.begin(), message.ids.end()}};
   if (const auto cause = model::parse_cause(message.text); cause.ok()) leavers_[from] = *cause;
   lead();
@@ -81,10 +80,8 @@ void Core::settle_on(const Ids& kept) {
   for (const model::WorkerId& id : kept) {
     change_.last = std::max(change_.last, change_.asked[id].here.step);
   }
-  const Ids stay = staying(kept);
-  const std::size_t target = rules_.fit(wanted_.workers);
   const bool ends = wanted_.stop || rules_.is_finished(here_);
-  if (!ends && stay.size() < target) choose_joiners(kept, target - stay.size());
+  if (!ends) choose_joiners(kept, room(staying(kept)));
   change_.phase = Phase::kHandingOver;
   change_.since = now_;
   change_.told.clear();
@@ -174,8 +171,7 @@ bool Core::joiners_are_done() {
 
 void Core::conclude() {
   EDL_CHECK(here_.step == change_.last, "the leader does not hold the last step");
-  Ids members = staying(change_.kept);
-  members.insert(members.end(), change_.joiners.begin(), change_.joiners.end());
+  Ids members = composed(staying(change_.kept), {change_.joiners.begin(), change_.joiners.end()});
   const std::optional<HaltKind> halt = halt_of(members);
   const bool is_first = !view_;
   if (halt == HaltKind::kWaiting && (is_first || !is_member())) {
@@ -185,6 +181,13 @@ void Core::conclude() {
   // Who only leaves still belongs to a view in which nobody trains any more.
   if (halt && halt != HaltKind::kWaiting) members = change_.kept;
   publish(members, halt);
+}
+
+// Those who stay and those who come. Whose successor has come goes.
+Ids Core::composed(Ids stay, const Ids& joiners) const {
+  stay.insert(stay.end(), joiners.begin(), joiners.end());
+  if (stay.size() > rules_.fit(wanted_.workers)) std::erase(stay, replaced_);
+  return stay;
 }
 
 std::optional<HaltKind> Core::halt_of(const Ids& members) const {
@@ -258,6 +261,7 @@ model::View Core::plan(const Ids& members) const {
   next.position = here_.position;
   next.batch = rules_.batch_of(members.size());
   std::vector<model::Carrier> carriers;
+  const std::vector<double> speeds = balance_.speeds(members, view_, now_);
   for (const model::WorkerId& id : members) {
     model::Member member{.id = id, .address = {}, .host = {}, .logical = {}};
     if (const auto known = registered_.find(id); known != registered_.end()) {
@@ -266,7 +270,7 @@ model::View Core::plan(const Ids& members) const {
     }
     const auto rank = view_ ? view_->rank_of(id) : std::nullopt;
     carriers.push_back(
-        {1, rank ? view_->members[rank->value()].logical : std::vector<model::LogicalWorker>()});
+        {speeds[carriers.size()], rank ? view_->members[rank->value()].logical : std::vector<model::LogicalWorker>()});
     next.members.push_back(std::move(member));
   }
   model::Assignment assignment = model::assign(rules_.logical_workers, carriers);
@@ -315,6 +319,10 @@ void Core::explain(model::View& next) const {
     return set(model::Cause::kDeath, died,
                text(list_text(died), is_exited(died.front()) ? " ended" : " could not be reached"));
   }
+  if (!left.empty() && left.front() == replaced_) {
+    return set(model::Cause::kStraggler, left,
+               text(replaced_, " stayed slow; ", list_text(came), " took its place"));
+  }
   if (!left.empty()) {
     const auto cause = leavers_.find(left.front());
     const bool asked = cause != leavers_.end();
@@ -328,6 +336,9 @@ void Core::explain(model::View& next) const {
                                  text(count_text(wanted_.workers, "worker"), " wanted by ",
                                       wanted_.by, "; ", list_text(came), " joined"))
                            : set(model::Cause::kJoin, came, text(list_text(came), " joined"));
+  }
+  if (change_.uneven) {
+    return set(change_.uneven->cause, {change_.uneven->who}, change_.uneven->reason);
   }
   set(model::Cause::kRebalance, {},
       "the same members begin anew after a broken link or with a new leader");

@@ -29,6 +29,9 @@ void Core::on_leader(model::Ballot ballot, const model::WorkerId& id) {
   leavers_.clear();
   broken_.clear();
   deaf_.clear();
+  uneven_.reset();
+  replaced_.clear();
+  speed_is_told_ = speed_ == 0;
   ask_at_ = now_;
   if (id == self_) actions_.emplace_back(ReadView{ballot});
   if (is_member() && !reaches(id) && id != self_) complain();
@@ -124,8 +127,7 @@ void Core::on_message(const model::WorkerId& from, const Message& message) {
       if (const auto cause = model::parse_cause(message.text); cause.ok()) leavers_[from] = *cause;
       return lead();
     case Kind::kBeat:
-      speeds_[from] = message.speed;
-      return;
+      return balance_.tell(from, message.speed, now_);
   }
 }
 
@@ -150,8 +152,14 @@ void Core::on_silent(const model::WorkerId& id) {
   trouble(id);
 }
 
+void Core::on_speed(double samples_per_second) {
+  speed_ = samples_per_second;
+  speed_is_told_ = false;
+}
+
 void Core::look() {
   if (!current_) return;
+  beat();
   ask();
   campaign();
   lead();
@@ -201,6 +209,9 @@ std::string Core::state_text() const {
                 owed_->stop_after);
     list(out, "+", owed_->joiners);
   }
+  out += balance_.state_text(now_);
+  if (uneven_) out += text(" move", uneven_->who);
+  if (!replaced_.empty()) out += text(" replace", replaced_, until(replace_at_, now_));
   if (campaign_at_) out += text(" campaign", until(*campaign_at_, now_));
   if (complained_at_) out += text(" complained", since(*complained_at_, now_));
   if (founding_since_) out += text(" founding", since(*founding_since_, now_));

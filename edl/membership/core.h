@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "edl/membership/action.h"
+#include "edl/membership/balance.h"
 #include "edl/membership/broken_links.h"
 #include "edl/membership/facts.h"
 #include "edl/membership/refusals.h"
@@ -56,7 +57,7 @@ class Core {
   void on_applying() { busy_ = true; }
   void on_completed(const model::Position& here);
   void on_leave(model::Cause cause);  // it has to go
-  void on_speed(double parts_per_second) { speeds_[self_] = parts_per_second; }
+  void on_speed(double samples_per_second);
   void look();  // time has passed; to be called every few tens of milliseconds
 
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
@@ -95,6 +96,7 @@ class Core {
     Time since{};                            // when the phase began
     std::map<model::WorkerId, Time> told{};  // when a worker was last asked for something
     std::optional<model::View> next{};       // on its way to the store
+    std::optional<Balance::Verdict> uneven{};  // why logical workers move, if that is all
   };
   struct Difference {
     Ids came{};
@@ -129,6 +131,7 @@ class Core {
   void trouble(const model::WorkerId& with);
   void complain();
   void ask();
+  void beat();
   void ask_to_join();
   void ask_to_leave();
   Ids unreachable(const Ids& joiners) const;
@@ -151,6 +154,9 @@ class Core {
   void admit();
   bool is_forced() const;
   bool is_planned() const;
+  void balance();
+  bool has_successor_room(const Ids& stay) const;
+  std::size_t room(const Ids& stay) const;
   void on_join(const model::WorkerId& from, const Message& message);
   void on_accuse(const model::WorkerId& from, const Message& message);
   bool reaches(const model::WorkerId& id) const;
@@ -173,6 +179,7 @@ class Core {
   bool has_step(const model::WorkerId& id);
   bool joiners_are_done();
   void conclude();
+  Ids composed(Ids stay, const Ids& joiners) const;
   std::optional<HaltKind> halt_of(const Ids& members) const;
   void publish(const Ids& members, std::optional<HaltKind> halt);
   model::View plan(const Ids& members) const;
@@ -218,6 +225,9 @@ class Core {
   bool from_disk_ = false;             // the state is not of the members
   bool loading_ = false;               // the state is on its way
   std::optional<Time> campaign_at_;
+  double speed_ = 0;  // our own, samples a second
+  bool speed_is_told_ = true;
+  Time beat_at_{};  // not before: to tell it
   Time ask_at_{};   // when to tell the leader again what we want
   Time join_at_{};  // not before: we were left out
   Duration join_pause_{};
@@ -232,7 +242,10 @@ class Core {
   Refusals refusals_;
   std::map<model::WorkerId, model::Cause> leavers_;
   std::set<std::pair<model::WorkerId, model::WorkerId>> broken_;  // in the present generation
-  std::map<model::WorkerId, double> speeds_;
+  Balance balance_;
+  std::optional<Balance::Verdict> uneven_;  // logical workers should move
+  model::WorkerId replaced_;                // a member that is to get a successor
+  Time replace_at_{};                       // when to ask for it again
   std::set<model::WorkerId> deaf_;  // in the present generation: they say that they do not hear us
   std::optional<Time> founding_since_;
 };

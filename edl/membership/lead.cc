@@ -4,6 +4,11 @@
 #include "edl/membership/core.h"
 
 namespace edl::membership {
+namespace {
+
+constexpr Duration kReplaceAgain = 5s;
+
+}  // namespace
 
 void Core::lead() {
   if (!leading_ || !current_) return;
@@ -25,6 +30,7 @@ void Core::lead() {
 void Core::consider() {
   if (!view_ || is_lost()) return found();
   if (!is_member()) return;
+  balance();
   admit();
   if (is_forced()) return begin(true);
   if (is_planned()) return begin(false);
@@ -49,10 +55,8 @@ bool Core::is_planned() const {
   if (!view_->halt.empty() && view_->halt != name(HaltKind::kWaiting)) return false;
   const Ids alive = alive_members();
   const Ids stay = staying(alive);
-  if (stay.size() < alive.size()) return true;
-  const std::size_t target = rules_.fit(wanted_.workers);
-  if (stay.size() >= target) return false;
-  const Ids ready = ready_joiners(target - stay.size());
+  if (stay.size() < alive.size() || uneven_) return true;
+  const Ids ready = ready_joiners(room(stay));
   if (ready.empty()) return false;
   bool others_come = false;
   Time first = Time::max();
@@ -61,6 +65,36 @@ bool Core::is_planned() const {
     if (candidate.ready) first = std::min(first, candidate.since);
   }
   return !others_come || now_ >= first + rules_.join_window;
+}
+
+// Who is slow is relieved; who stays slow gets a successor, which comes before it goes.
+void Core::balance() {
+  if (!is_training()) return;
+  if (const auto verdict = balance_.look(*view_, silence_, now_)) uneven_ = verdict;
+  const auto slow = balance_.slow_since_long(*view_, rules_.replace_after, now_);
+  if (!slow) return replaced_.clear();
+  if (now_ < replace_at_) return;
+  replace_at_ = now_ + kReplaceAgain;
+  if (*slow != self_) {
+    replaced_ = *slow;
+    actions_.push_back(Replace{ballot_, *slow, text(*slow, " stays slow")});
+    return;
+  }
+  for (const model::WorkerId& id : alive_members()) {
+    if (id == self_ || leavers_.contains(id) || !reaches(id)) continue;
+    actions_.push_back(TakeLead{ballot_, id, text(self_, " is slow")});
+    return;
+  }
+}
+
+// For one more than is wanted, because a member will go when it has come.
+bool Core::has_successor_room(const Ids& stay) const {
+  return std::count(stay.begin(), stay.end(), replaced_) > 0;
+}
+
+std::size_t Core::room(const Ids& stay) const {
+  const std::size_t most = rules_.fit(wanted_.workers) + (has_successor_room(stay) ? 1 : 0);
+  return most - std::min(most, stay.size());
 }
 
 // The first view, or one after all members were lost: of workers that hold the same state from
@@ -110,17 +144,17 @@ void Core::found() {
 
 // Lets as many spares get the state as there is room for.
 void Core::admit() {
-  const Ids alive = alive_members();
-  std::size_t coming = staying(alive).size();
+  const Ids stay = staying(alive_members());
+  std::size_t coming = 0;
   for (const auto& [id, candidate] : candidates_) coming += candidate.admitted ? 1 : 0;
-  const std::size_t target = rules_.fit(wanted_.workers);
+  const std::size_t most = room(stay);
   for (auto& [id, candidate] : candidates_) {
-    if (coming >= target) return;
+    if (coming >= most) return;
     if (candidate.admitted || !reaches(id)) continue;
     candidate.admitted = true;
     ++coming;
     Ids givers;
-    for (const model::WorkerId& member : staying(alive)) {
+    for (const model::WorkerId& member : stay) {
       if (member == self_ || reaches(member)) givers.push_back(member);
     }
     const model::Step at(here_.step.value() + 2);  // that all of them can still copy

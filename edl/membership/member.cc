@@ -7,6 +7,7 @@ namespace edl::membership {
 namespace {
 
 constexpr Duration kAskAgain = 200ms;
+constexpr Duration kBeatEvery = 500ms;
 constexpr Duration kJoinPauseFirst = 500ms;
 constexpr Duration kJoinPauseMost = 30s;
 
@@ -50,7 +51,8 @@ void Core::answer() {
                   .ballot = owed_->ballot,
                   .generation = owed_->generation,
                   .here = here_,
-                  .ids = unreachable(owed_->joiners)};
+                  .ids = unreachable(owed_->joiners),
+                  .speed = speed_};
   if (leaving_) promise.text = name(*leaving_);
   send(owed_->leader, std::move(promise));
 }
@@ -114,6 +116,9 @@ void Core::on_leave(model::Cause cause) {
 // A view that somebody made. Those of older generations than we have promised for are only news.
 void Core::learn(const model::View& view) {
   if (view_ && view.generation <= view_->generation) return;
+  balance_.on_view(view, view_, now_);
+  uneven_.reset();
+  if (!view.rank_of(replaced_)) replaced_.clear();
   view_ = view;
   broken_.clear();
   deaf_.clear();
@@ -135,7 +140,8 @@ void Core::learn(const model::View& view) {
                   view.first_step, ": it holds the state after ", here_.step)});
     return;
   }
-  if (is_member() && (leaving_ || view.cause == model::Cause::kScale)) {
+  const bool is_replaced = view.cause == model::Cause::kStraggler && view.who == self_;
+  if (is_member() && (leaving_ || view.cause == model::Cause::kScale || is_replaced)) {
     leave_collective("the next view is without it");
     entered_ = {};
     actions_.push_back(Exit{text("left: view ", view.generation, " is without it")});
@@ -214,6 +220,15 @@ void Core::complain() {
   }
   complained_at_ = now_;
   actions_.push_back(Complain{ballot_, leader_id_, text(self_, " does not reach it")});
+}
+
+// How fast we are, from time to time.
+void Core::beat() {
+  if (speed_is_told_ || now_ < beat_at_ || !is_training()) return;
+  beat_at_ = now_ + kBeatEvery;
+  speed_is_told_ = true;
+  if (leading_) return balance_.tell(self_, speed_, now_);
+  if (!leader_id_.empty()) send(leader_id_, {.kind = Kind::kBeat, .speed = speed_});
 }
 
 // Tells the leader again and again what it should know, because any message may be lost.

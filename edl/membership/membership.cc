@@ -93,6 +93,7 @@ void Membership::perform(const Action& action) {
   if (const auto* announce = std::get_if<Announce>(&action)) return perform(*announce);
   if (const auto* publish = std::get_if<Publish>(&action)) return perform(*publish);
   if (const auto* complain = std::get_if<Complain>(&action)) return perform(*complain);
+  if (const auto* replace = std::get_if<Replace>(&action)) return perform(*replace);
   if (const auto* enter = std::get_if<EnterView>(&action)) {
     events_.act(action);
     return mesh_.enter(enter->view.generation);
@@ -204,6 +205,12 @@ void Membership::perform(const Complain& complain) {
   std::erase_if(complaining_, [&](const auto& entry) { return entry.first < ballot; });
   complaining_[ballot] = store::settle(store_, {.puts = {{key, json_line(value), 0}}}, key,
                                        kPublishLimit, [](const Result<store::Settled>&) {});
+}
+
+// The core asks again while it has a reason to.
+void Membership::perform(const Replace& replace) {
+  const Json value{{"worker", replace.who}, {"reason", replace.reason}};
+  replacing_ = write_as_leader(keys_.replace(), json_line(value), [](const Result<bool>&) {});
 }
 
 void Membership::on_state(const model::Position& here) {

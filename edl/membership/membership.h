@@ -66,6 +66,7 @@ class Membership {
   void on_no_state(const std::string& reason);
   void on_applying() { core_.on_applying(); }
   void on_completed(const model::Position& here, Duration step);
+  void on_speed(double samples_per_second) { core_.on_speed(samples_per_second); }
   void on_leave(model::Cause cause);
   void on_gone(const model::WorkerId& id);  // our agent saw this worker end
 
@@ -91,6 +92,7 @@ class Membership {
   void perform(const Announce& announce);
   void perform(const Publish& publish);
   void perform(const Complain& complain);
+  void perform(const Replace& replace);
   void on_fact(const store::Fact& fact);
   void on_key(const std::string& name, const store::KeyValue& kv);
   void on_worker(const std::string& id, const store::KeyValue& kv);
@@ -116,6 +118,7 @@ class Membership {
   os::Pending reading_;
   os::Pending announcing_;
   os::Pending publishing_;
+  os::Pending replacing_;
   std::map<std::uint64_t, os::Pending> complaining_;
   os::Pending timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -36,7 +36,7 @@ struct Message {
   model::WorkerId who{};
   std::vector<model::WorkerId> ids{};  // prepare: joiners; promise: whom it does not reach
   std::string text{};
-  double speed = 0;  // parts a second; 0: not known
+  double speed = 0;  // beat, promise: samples a second; 0: not known
   std::optional<model::View> view{};
 
   bool operator==(const Message&) const = default;

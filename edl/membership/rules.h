@@ -22,6 +22,7 @@ struct Rules {
   std::optional<std::uint64_t> epochs{};     // ends after so many
   Duration join_window = 50ms;               // joins that come within it share a view
   Duration founders_wait = 2s;               // after a loss of all: for more than the minimum
+  Duration replace_after = 30s;              // a member that is slow so long gets a successor
 
   bool is_finished(const model::Position& here) const;
   // Of a view with so many members.

@@ -7,6 +7,9 @@
 namespace edl::train {
 namespace {
 
+constexpr std::size_t kPartsMeasured = 17;
+constexpr std::size_t kPartsAtLeast = 5;
+
 std::byte* aligned_zeros(std::size_t bytes) {
   auto* const at =
       static_cast<std::byte*>(::operator new[](bytes, std::align_val_t(collective::kAlignment)));
@@ -63,6 +66,7 @@ void Stepper::enter(const model::View& view, model::Rank own,
   view_ = view;
   own_ = own;
   begun_ = false;
+  part_speeds_.clear();
   all_reduce_.leave();
   links_.clear();
   std::vector<collective::Link*> posts;
@@ -152,11 +156,24 @@ void Stepper::compute_next() {
 
 void Stepper::computed(const Computed& result) {
   if (result.error) return events_.failed(result.part.step, result.part.v, *result.error);
-  part_time_ = result.took;
+  measure(result);
   if (!view_) return;
   if (!begun_) return begin_step();  // another view has begun meanwhile
   contribute();
   if (begun_ && !applying_) compute_next();
+}
+
+// The median of a few: one part that had to wait says nothing.
+void Stepper::measure(const Computed& result) {
+  const double took = seconds(result.took);
+  if (took <= 0) return;
+  part_speeds_.push_back(static_cast<double>(result.part.indices.size()) / took);
+  if (part_speeds_.size() > kPartsMeasured) part_speeds_.pop_front();
+  if (part_speeds_.size() < kPartsAtLeast) return;
+  std::vector<double> sorted(part_speeds_.begin(), part_speeds_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  speed_ = *middle;
 }
 
 // Sends the sums that are whole now and were not sent in this view.

@@ -5,6 +5,7 @@
 // bytes of the next one prove that nobody needs them any more.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -61,8 +62,8 @@ class Stepper {
   // Applies the record of the next step; it answers by `completed`. While no view is entered.
   Result<void> apply(const model::StepRecordHeader& record, ConstBytes reduced);
 
-  // How long the parts of the last step took, each on average.
-  Duration part_time() const { return part_time_; }
+  // Samples a second, as of most parts lately; 0 until some were computed.
+  double speed() const { return speed_; }
   std::uint32_t kept_parts() const { return kept_parts_; }  // when the view was entered
   void slow_down(double factor) { slowness_ = factor; }
 
@@ -80,6 +81,7 @@ class Stepper {
   void begin_step();
   void compute_next();
   void computed(const Computed& result);
+  void measure(const Computed& result);
   void contribute();
   void on_reduced(model::Step step, const model::Digest& digest);
   void apply_reduced();
@@ -108,7 +110,8 @@ class Stepper {
   std::vector<model::TreeNode> contributed_;
   model::StepRecordHeader record_;
   Time last_completed_;
-  Duration part_time_{};
+  std::deque<double> part_speeds_;  // in this view
+  double speed_ = 0;
   std::uint32_t kept_parts_ = 0;
   double slowness_ = 1;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -121,7 +121,9 @@ class StandInWorker {
     following_ = store_->follow(picture_.prefix, [this](const Result<store::Fact>& fact) {
       if (!fact.ok()) return system_.finish(4);
       picture_.take(*fact);
-      current_ = current_ || fact->kind == store::Fact::Kind::kCurrent;
+      if (fact->kind == store::Fact::Kind::kCurrent && !std::exchange(current_, true)) {
+        first_seen_ = step() + 1;
+      }
       if (current_) act();
     });
   }
@@ -226,10 +228,12 @@ class StandInWorker {
     });
   }
 
-  // What came since the last time, as the one whom the agent asked.
+  // What came since the last time, as the one whom the agent asked; of steps before its own time it
+  // knows nothing.
   void report() {
     strike();
     if (report_from_ == 0 || !picture_.view) return;
+    report_from_ = std::max(report_from_, first_seen_);
     Json events = Json::array();
     const std::uint64_t generation = picture_.view->generation.value();
     if (generation > reported_) {
@@ -295,6 +299,7 @@ class StandInWorker {
   std::uint64_t written_ = 0;  // the last step that this worker wrote
   bool stepping_ = false;
   std::uint64_t report_from_ = 0;
+  std::uint64_t first_seen_ = 0;  // the first step that came after it had the whole picture
   std::uint64_t reported_ = 0;
   os::Pending following_;
   os::Pending timer_;

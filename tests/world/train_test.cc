@@ -43,6 +43,11 @@ TrainWorldOptions options_of(std::uint64_t seed) {
     options.hunt = kChangePhases[random.below(kChangePhases.size())];
     options.hunt_after = random.between(Duration::zero(), Duration(5s));
   }
+  if (random.once_in(3)) {
+    options.slow_node = static_cast<int>(random.below(static_cast<std::uint64_t>(options.nodes)));
+    options.slowness = static_cast<double>(random.between(3, 10));
+    options.slow_until = random.between(Duration(2s), Duration(60s));
+  }
   return options;
 }
 
@@ -53,7 +58,8 @@ std::vector<std::string> wanted_hits() {
                                 "fault.slow_link", "fault.lossy_link",  "fault.clock_jump",
                                 "fault.disk_full", "person.scales",     "halt.waiting",
                                 "halt.finished",   "view.start",        "view.join",
-                                "view.death",      "view.scale",        "view.resume"};
+                                "view.death",      "view.scale",        "view.resume",
+                                "view.rebalance",  "view.straggler",    "view.successor"};
   for (std::uint64_t i = 0; i < kPhases; ++i) {
     hits.push_back(text("drill.", name(static_cast<model::FaultPhase>(i))));
   }

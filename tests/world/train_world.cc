@@ -57,7 +57,11 @@ class TrainWorld::Member final : public os::Program {
         host_(std::move(host)),
         random_(owner.world_.random().fork()),
         store_(system, client_options()),
-        training_(system, [this] { return random_.between(Duration(500us), Duration(10ms)); }),
+        training_(system,
+                  [this] {
+                    const Duration cost = random_.between(Duration(500us), Duration(10ms));
+                    return std::chrono::duration_cast<Duration>(cost * owner_.slowness(host_));
+                  }),
         files_(system, [this] { return random_.between(Duration(100us), Duration(5ms)); }),
         toy_(owner.options_.job.samples,
              [this](model::Step step, std::uint64_t digest) {
@@ -262,9 +266,16 @@ membership::Rules TrainWorld::rules() const {
                           .max = options_.max,
                           .policy = options_.policy,
                           .batch = options_.job.batch,
-                          .steps = options_.job.steps};
+                          .steps = options_.job.steps,
+                          .replace_after = options_.replace_after};
   if (options_.policy == model::BatchPolicy::kCapped) rules.batch_max = options_.job.batch * 2;
   return rules;
+}
+
+double TrainWorld::slowness(const std::string& host) const {
+  const bool is_slow = options_.slow_node >= 0 && host == text("node", options_.slow_node) &&
+                       world_.now().time_since_epoch() < options_.slow_until;
+  return is_slow ? options_.slowness : 1;
 }
 
 // Workers are struck more often than the store; who asked for the job only loses its links.
@@ -351,6 +362,8 @@ void TrainWorld::look_at_store() {
     const auto view = model::view_from(*value);
     if (!view.ok()) return violate(view.error().message);
     checker_.on_published(*view);
+    const bool is_replaced = view->cause == model::Cause::kStraggler && !view->rank_of(view->who);
+    if (is_replaced) world_.trace().hit("view.successor");
   }
   if (const auto value = news(keys.checkpoint(), recorded_revision_)) {
     checker_.on_recorded(model::Step((*value)["step"].get<std::uint64_t>()));

@@ -24,12 +24,16 @@ struct TrainWorldOptions {
   std::vector<model::Fault> drills{};  // once on each node
   std::string hunt{};                  // the first leader in this phase of a change is killed ...
   Duration hunt_after{};               // ... from then on
+  int slow_node = -1;                  // computes `slowness` times slower ...
+  double slowness = 1;
+  Duration slow_until{};  // ... until then
   ToyJob job{};
   std::uint32_t min = 1;
   std::uint32_t max = 4;
   std::uint32_t wanted = 3;
   bool scales = true;  // whoever asked for the job asks for more and fewer workers
   model::BatchPolicy policy = model::BatchPolicy::kFixed;
+  Duration replace_after = 3s;
   Duration faulty = 5s;      // faults begin and end within it
   Duration recovery = 20s;   // then steps go on within it
   Duration calm_max = 120s;  // and the job has ended within it
@@ -72,6 +76,7 @@ class TrainWorld {
   void count_drills(const std::string& host, bool leads);
   void check_ledgers();
   membership::Rules rules() const;
+  double slowness(const std::string& host) const;
 
   const TrainWorldOptions options_;
   const bool shows_;  // environment EDL_SHOW: all log lines
