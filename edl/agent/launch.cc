@@ -118,6 +118,7 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   spec.batch_max = request.batch_max;
   spec.seed = request.seed.value_or(program.seed.value_or(0));
   spec.checkpoint = request.checkpoint;
+  spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);
   take_lengths(request, program, spec);
   EDL_TRY(model::validate(spec));
   launch.logical_workers = model::logical_workers(spec);

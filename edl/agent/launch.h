@@ -39,6 +39,7 @@ struct LaunchRequest {
   std::optional<std::uint64_t> batch_max{};
   std::optional<model::BatchPolicy> batch_policy{};
   std::string checkpoint = "auto";
+  std::optional<std::uint32_t> silent_steps{};
 };
 
 struct Launch {

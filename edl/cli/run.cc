@@ -36,6 +36,8 @@ class Run final : public Command {
     app.add_option("--checkpoint-every", request_.checkpoint,
                    "auto, off, 100steps or 30s; auto when not given")
         ->type_name("WHEN");
+    add_number(app, "--silent-steps", silent_steps_,
+               "who is silent for so many steps is left out; 8 when not given");
     add_word<std::string>(app, "--mode", mode_, "elastic when not given",
                           {{"elastic", "elastic"}, {"stop-resume", "stop-resume"}});
     app.add_option("--python", python_, "the interpreter for programs in Python")
@@ -78,6 +80,7 @@ class Run final : public Command {
     request.batch_policy = policy_;
     EDL_TRY(request.start, narrow("--start", common_.start));
     EDL_TRY(request.logical_workers, narrow("--logical-workers", logical_workers_));
+    EDL_TRY(request.silent_steps, narrow("--silent-steps", silent_steps_));
     request.name = job_name(runner);
     EDL_TRY(model::validate_name("job", request.name));
     EDL_TRY(const auto command,
@@ -133,6 +136,7 @@ class Run final : public Command {
   RunOptions common_;
   agent::LaunchRequest request_;
   std::optional<std::uint64_t> logical_workers_;
+  std::optional<std::uint64_t> silent_steps_;
   std::string name_;
   std::string dir_;
   std::string store_;

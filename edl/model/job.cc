@@ -69,6 +69,12 @@ Result<void> validate_checkpoint(std::string_view rule) {
                                     "checkpoint: write auto, off, 100steps or 30s")};
 }
 
+Result<void> validate_silence(std::uint32_t steps) {
+  if (steps >= 1 && steps <= kSilentStepsMax) return {};
+  return Error{Code::kInvalid, text("a worker cannot be left out after ", steps,
+                                    " silent steps: write 1 to ", kSilentStepsMax)};
+}
+
 }  // namespace
 
 std::uint32_t logical_workers(const JobSpec& job) {
@@ -91,6 +97,7 @@ Result<void> validate(const JobSpec& job) {
   EDL_TRY(validate_batch(job));
   EDL_TRY(validate_resources(job.resources));
   EDL_TRY(validate_checkpoint(job.checkpoint));
+  EDL_TRY(validate_silence(job.silent_steps));
   EDL_TRY(worker_range(job));
   return {};
 }

@@ -40,6 +40,7 @@ struct JobSpec {
   std::int32_t priority = 0;  // higher goes first
   std::string tenant = "default";
   std::string checkpoint = "auto";  // auto, off, Nsteps or a duration
+  std::uint32_t silent_steps = 8;   // who is silent for so many is left out
 
   bool operator==(const JobSpec&) const = default;
 };

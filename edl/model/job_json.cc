@@ -43,7 +43,8 @@ void to_json(Json& json, const JobSpec& job) {
               {"resources", resources_json(job.resources)},
               {"priority", job.priority},
               {"tenant", job.tenant},
-              {"checkpoint", job.checkpoint}};
+              {"checkpoint", job.checkpoint},
+              {"silent_steps", job.silent_steps}};
   if (job.workers) json["workers"] = workers_text(*job.workers);
   put_if_said(json, "start", job.start);
   put_if_said(json, "logical_workers", job.logical_workers);
@@ -73,6 +74,7 @@ Result<JobSpec> job_from(const Json& json) {
   in.read_optional("priority", job.priority);
   read_text_optional(in, "tenant", job.tenant);
   read_text_optional(in, "checkpoint", job.checkpoint);
+  in.read_optional("silent_steps", job.silent_steps);
   EDL_TRY(in.finish());
   EDL_TRY(validate(job));
   return job;

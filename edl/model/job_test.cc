@@ -31,6 +31,7 @@ TEST(Job, reads_what_it_wrote) {
   job.priority = -3;
   job.tenant = "physics";
   job.checkpoint = "100steps";
+  job.silent_steps = 20;
   EXPECT_EQ(job_from(parse_json(json_line(job)).value()).value(), job);
 }
 
@@ -107,6 +108,14 @@ TEST(Job, policies_that_need_a_limit_say_so) {
   job.batch_max = 32;
   EXPECT_EQ(validate(job).error().message,
             "a batch of 64 is above its own limit of 32 (batch_max)");
+}
+
+TEST(Job, silent_steps_have_limits) {
+  JobSpec job = small_job();
+  for (const std::uint32_t bad : {0u, 1000001u}) {
+    job.silent_steps = bad;
+    EXPECT_FALSE(validate(job).ok()) << bad;
+  }
 }
 
 TEST(Job, checkpoint_rules) {

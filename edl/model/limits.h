@@ -11,6 +11,7 @@ inline constexpr std::size_t kTextMax = 4096;
 inline constexpr std::size_t kListMax = 4096;
 inline constexpr std::size_t kMembersMax = 4096;
 inline constexpr std::uint32_t kLogicalWorkersMax = 65536;
+inline constexpr std::uint32_t kSilentStepsMax = 1000000;
 inline constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 63;
 
 }  // namespace edl::model

@@ -13,11 +13,14 @@ std::string_view without_space(std::string_view text) {
   return text;
 }
 
-// One past the end of the string that begins at `at`.
+// One past the end of the string that begins at `at`: behind a quote with an even number of
+// backslashes before it.
 std::size_t string_end(std::string_view text, std::size_t at) {
-  for (++at;; at += 2) {
-    at = text.find_first_of("\"\\", at);
-    if (text[at] == '"') return at + 1;
+  for (;;) {
+    at = text.find('"', at + 1);
+    std::size_t slashes = 0;
+    while (text[at - 1 - slashes] == '\\') ++slashes;
+    if (slashes % 2 == 0) return at + 1;
   }
 }
 

@@ -103,6 +103,7 @@ Result<Setup> setup_from(const Json& json) {
                                          .listen = listen,
                                          .secret = std::move(secret),
                                          .rules = rules_of(spec, logical_workers, fitted.range)}}};
+  setup.options.membership.silent_steps_max = spec.silent_steps;
   setup.options.dir = words.dir;
   setup.options.seed = spec.seed;
   setup.options.job_started = started;

@@ -188,6 +188,31 @@ class Scaling(Scene):
         self.assertEqual({e["workers"] for e in events if e["event"] == "step"}, {3})
 
 
+class Stragglers(Scene):
+    def test_a_slow_worker_is_relieved_and_then_replaced(self):
+        job = self.place.run("j", "--workers=3", f"--steps={LONG}", EVERY,
+                             "--fault=compute@100/w2=slow:4",
+                             program=["builtin:mlp", "--work=40"])
+        relieved = job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "straggler"
+                                and "pause_ms" in e, "a view that relieves w2")
+        self.assertEqual(relieved["who"], "w2", relieved)
+        carried = {m["id"]: len(m["logical"]) for m in relieved["members"]}
+        self.assertLessEqual(carried["w2"], 1, relieved)
+        self.assertEqual(sum(carried.values()), 8)
+        replaced = job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "straggler"
+                                and "w2" not in [m["id"] for m in e["members"]], "a successor")
+        self.assertIn("w4", [m["id"] for m in replaced["members"]])
+        self.assertEqual(len(replaced["members"]), 3)
+        end = job.wait_for(lambda e: e["event"] == "worker" and e["id"] == "w2"
+                           and e["state"] == "exited", "the end of w2")
+        self.assertEqual((end["exit"]["class"], end["exit"]["code"]), ("left", 0))
+        started = next(e for e in job.kind("worker") if e["id"] == "w4")
+        self.assertLess(started["time"], replaced["time"])  # the new one first
+        job.wait_step(job.kind("step")[-1]["step"] + 20)
+        events = self.stops(job, "j")
+        self.assertNotIn("death", self.causes(events))
+
+
 class Signals(Scene):
     def test_a_preempted_worker_leaves_with_0_and_is_replaced(self):
         job = self.place.run("j", "--workers=3", f"--steps={LONG}", EVERY,
