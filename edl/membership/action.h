@@ -94,9 +94,9 @@ struct Exit {
   std::string reason{};
 };
 
-using Action =
-    std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Replace, Promised,
-                 LeaveCollective, EnterView, TakeRecord, DropRecord, GetState, DropState, Halt, Exit>;
+using Action = std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Replace,
+                            Promised, LeaveCollective, EnterView, TakeRecord, DropRecord, GetState,
+                            DropState, Halt, Exit>;
 std::string action_text(const Action& action);
 
 }  // namespace edl::membership

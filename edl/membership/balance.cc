@@ -62,8 +62,8 @@ std::vector<double> Balance::speeds(const Ids& members, const std::optional<mode
   for (const model::WorkerId& id : members) {
     const auto told = told_.find(id);
     const auto rank = view ? view->rank_of(id) : std::nullopt;
-    const bool is_known = told != told_.end() &&
-                          !(rank && is_tried_again(view->members[rank->value()], now));
+    const bool is_known =
+        told != told_.end() && !(rank && is_tried_again(view->members[rank->value()], now));
     all.push_back(is_known ? told->second.speed : 0);
     if (told != told_.end()) known.push_back(told->second.speed);
   }
@@ -111,9 +111,9 @@ std::optional<Balance::Verdict> Balance::look(const model::View& view, Duration 
   const auto is_worthwhile = [&](double better) { return better <= kWorthwhile * time; };
   // Nothing is faster than all of them at once; finding the best takes longer than this.
   const bool could_be = is_worthwhile(static_cast<double>(logical_workers) / together);
-  if (!could_be || !is_worthwhile(step_time(
-                       model::assign(static_cast<std::uint32_t>(logical_workers), carriers).logical,
-                       speeds))) {
+  if (!could_be ||
+      !is_worthwhile(step_time(
+          model::assign(static_cast<std::uint32_t>(logical_workers), carriers).logical, speeds))) {
     uneven_since_.reset();
     return std::nullopt;
   }
@@ -135,7 +135,7 @@ Balance::Verdict Balance::explain(const model::View& view, const std::vector<dou
     if (load(i) > load(worst)) worst = i;
   }
   const model::WorkerId& who = view.members[worst].id;
-  if (speeds[worst] < kSlow) {
+  if (speeds[worst] < 1) {
     return {model::Cause::kStraggler, who,
             text(who, " is ", std::round(10 / speeds[worst]) / 10,
                  " times slower than most; it carries less from now on")};
@@ -159,7 +159,8 @@ std::optional<model::WorkerId> Balance::slow_since_long(const model::View& view,
 
 std::string Balance::state_text(Time now) const {
   std::string out;
-  for (const auto& [id, told] : told_) out += text(" s", id, told.speed, "/", (now - told.at) / 1ms);
+  for (const auto& [id, told] : told_)
+    out += text(" s", id, told.speed, "/", (now - told.at) / 1ms);
   for (const auto& [id, since] : slow_since_) out += text(" slow", id, (now - since) / 1ms);
   if (uneven_since_) out += text(" uneven", (now - *uneven_since_) / 1ms);
   if (!told_.empty()) out += text(" moved", (now - changed_at_) / 1ms, "/", pause_ / 1ms);

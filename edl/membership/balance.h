@@ -19,9 +19,9 @@ namespace edl::membership {
 
 class Balance {
  public:
-  static constexpr double kWorthwhile = 0.8;   // steps must become so much shorter, or less
-  static constexpr double kLikeMost = 0.8;     // above this, and below 1 / this, nobody differs
-  static constexpr double kSlow = 0.5;         // below this share of what most do, one is slow
+  static constexpr double kWorthwhile = 0.8;    // steps must become so much shorter, or less
+  static constexpr double kLikeMost = 0.8;      // above this, and below 1 / this, nobody differs
+  static constexpr double kSlow = 0.5;          // who stays below this share gets a successor
   static constexpr Duration kSeenAtLeast = 2s;  // so long it must look uneven
   static constexpr Duration kLookEvery = 250ms;
   static constexpr Duration kPauseFirst = 5s;  // between two changes that no slow member forces

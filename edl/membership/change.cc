@@ -149,8 +149,10 @@ bool Core::joiners_are_done() {
   bool done = true;
   const Ids joiners(change_.joiners.begin(), change_.joiners.end());
   for (const model::WorkerId& id : joiners) {
-    const bool is_late = now_ >= change_.since + kJoinersMax + silence_ / 8;
     const Asked& asked = change_.asked[id];
+    const auto behind = change_.last.value() - std::min(change_.last, asked.here.step).value();
+    const bool is_late =
+        now_ >= change_.since + kJoinersMax + static_cast<Duration::rep>(1 + behind) * silence_ / 8;
     bool is_ready = !is_exited(id) && reaches(id) && has_step(id);
     for (const model::WorkerId& other : asked.unreachable) {
       const bool matters = change_.joiners.contains(other) ||
@@ -269,8 +271,8 @@ model::View Core::plan(const Ids& members) const {
       member.host = known->second.host;
     }
     const auto rank = view_ ? view_->rank_of(id) : std::nullopt;
-    carriers.push_back(
-        {speeds[carriers.size()], rank ? view_->members[rank->value()].logical : std::vector<model::LogicalWorker>()});
+    carriers.push_back({speeds[carriers.size()], rank ? view_->members[rank->value()].logical
+                                                      : std::vector<model::LogicalWorker>()});
     next.members.push_back(std::move(member));
   }
   model::Assignment assignment = model::assign(rules_.logical_workers, carriers);
@@ -332,6 +334,12 @@ void Core::explain(model::View& next) const {
                             wanted_.workers == 1 ? " is" : " are", " wanted by ", wanted_.by));
   }
   if (!came.empty()) {
+    if (const auto one = candidates_.find(came.front());
+        one != candidates_.end() && keeps_behind(one->second)) {
+      return set(wanted_changed_ ? model::Cause::kScale : model::Cause::kJoin, came,
+                 text(list_text(came), " joined; the others waited for the last ", one->second.lag,
+                      " steps that it could not keep up with"));
+    }
     return wanted_changed_ ? set(model::Cause::kScale, came,
                                  text(count_text(wanted_.workers, "worker"), " wanted by ",
                                       wanted_.by, "; ", list_text(came), " joined"))

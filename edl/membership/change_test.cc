@@ -175,6 +175,54 @@ TEST(Join, one_is_not_waited_for_longer_than_the_window) {
   EXPECT_EQ(a.take_all<Announce>().size(), 1U);
 }
 
+// Applies a record whenever the members complete a step, and stays `lag` steps behind them.
+void follow_behind(Bench& a, std::uint64_t lag, std::uint64_t from, std::uint64_t to) {
+  for (std::uint64_t step = from; step <= to; ++step) {
+    a.core.on_completed(after(step));
+    a.core.on_message("c", {.kind = Kind::kReady, .here = after(step - lag)});
+  }
+}
+
+TEST(Join, one_that_gains_nothing_in_ten_records_is_waited_for) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 3, .by = "ann"});
+  a.core.on_registered("c", {});
+  a.core.on_link("c", true);
+  a.core.on_message("c", {.kind = Kind::kJoin});
+  a.take();
+  follow_behind(a, 20, 50, 58);
+  EXPECT_TRUE(a.take_all<Announce>().empty());
+  follow_behind(a, 20, 59, 62);
+  const auto announced = a.take_all<Announce>();
+  ASSERT_EQ(announced.size(), 1U);
+  EXPECT_EQ(announced[0].reason,
+            "c joined; the others waited for the last 20 steps that it could not keep up with");
+  a.core.on_announced(true);
+  a.core.on_completed(after(63));
+  a.promise("b", 10, 3, 63);
+  a.wait(kSilence);  // it is allowed a step for each record
+  EXPECT_TRUE(a.take_all<Publish>().empty());
+  a.promise("c", 10, 3, 63);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_TRUE(published[0].view.rank_of("c"));
+}
+
+TEST(Join, one_that_gains_or_is_very_far_behind_is_not_waited_for) {
+  for (const bool gains : {true, false}) {
+    Bench a = Bench::member("a", {"a", "b"}, "a");
+    a.core.on_wanted({.workers = 3, .by = "ann"});
+    a.core.on_registered("c", {});
+    a.core.on_link("c", true);
+    a.core.on_message("c", {.kind = Kind::kJoin});
+    a.take();
+    for (std::uint64_t i = 0; i < 30; ++i) {
+      follow_behind(a, gains ? 40 - i : 100, 200 + i, 200 + i);
+    }
+    EXPECT_TRUE(a.take_all<Announce>().empty()) << gains;
+  }
+}
+
 TEST(Join, nobody_is_admitted_above_what_is_wanted) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_registered("c", {});

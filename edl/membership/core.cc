@@ -222,7 +222,8 @@ std::string Core::state_text() const {
   for (const auto& [id, cause] : leavers_) out += text(" leaves", id, name(cause));
   for (const auto& [id, candidate] : candidates_) {
     out += text(" c", id, candidate.admitted, candidate.ready, candidate.here.step, "/",
-                since(candidate.since, now_));
+                since(candidate.since, now_), "-", candidate.lag, ".", candidate.least_lag, ".",
+                candidate.records_without_gain);
     list(out, "!", candidate.unreachable);
   }
   return out + change_text();

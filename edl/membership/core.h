@@ -91,11 +91,11 @@ class Core {
     std::map<model::WorkerId, Asked> asked{};  // members, and joiners once L is known
     Ids kept{};                                // members that can go on, in rank order
     std::set<model::WorkerId> joiners{};
-    model::Step last{};                      // L: the last step that counts
-    std::optional<Time> yields_at{};         // it waits so long for others to replace it
-    Time since{};                            // when the phase began
-    std::map<model::WorkerId, Time> told{};  // when a worker was last asked for something
-    std::optional<model::View> next{};       // on its way to the store
+    model::Step last{};                        // L: the last step that counts
+    std::optional<Time> yields_at{};           // it waits so long for others to replace it
+    Time since{};                              // when the phase began
+    std::map<model::WorkerId, Time> told{};    // when a worker was last asked for something
+    std::optional<model::View> next{};         // on its way to the store
     std::optional<Balance::Verdict> uneven{};  // why logical workers move, if that is all
   };
   struct Difference {
@@ -109,6 +109,9 @@ class Core {
     model::Position here{};
     std::set<model::WorkerId> unreachable{};
     Time since{};
+    std::uint64_t lag = 0;        // steps that it is behind us
+    std::uint64_t least_lag = 0;  // so far
+    int records_without_gain = 0;
   };
   struct Owed {  // a promise that the leader waits for
     model::WorkerId leader{};
@@ -158,6 +161,8 @@ class Core {
   bool has_successor_room(const Ids& stay) const;
   std::size_t room(const Ids& stay) const;
   void on_join(const model::WorkerId& from, const Message& message);
+  void measure_lag(Candidate& candidate, const model::Position& before) const;
+  static bool keeps_behind(const Candidate& candidate);
   void on_accuse(const model::WorkerId& from, const Message& message);
   bool reaches(const model::WorkerId& id) const;
   Ids alive_members() const;

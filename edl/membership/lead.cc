@@ -7,6 +7,11 @@ namespace edl::membership {
 namespace {
 
 constexpr Duration kReplaceAgain = 5s;
+constexpr std::uint64_t kNear = 2;  // so few records are taken between two steps
+// Who does not gain within so many records never comes near by itself; the others wait for it,
+// unless that would be for more than kLagMax steps.
+constexpr int kRecordsToGain = 10;
+constexpr std::uint64_t kLagMax = 64;
 
 }  // namespace
 
@@ -170,10 +175,29 @@ void Core::on_join(const model::WorkerId& from, const Message& message) {
   // One that asks anew has lost what it had, or the answer was lost.
   if (!is_ready) candidate.admitted = false;
   if (is_ready) candidate.admitted = true;
+  const model::Position before = candidate.here;
+  if (!candidate.ready) candidate.records_without_gain = 0;
+  if (!candidate.ready) candidate.least_lag = kLagMax;
   candidate.ready = is_ready;
   candidate.here = message.here;
+  measure_lag(candidate, before);
   candidate.unreachable = {message.ids.begin(), message.ids.end()};
   lead();
+}
+
+void Core::measure_lag(Candidate& candidate, const model::Position& before) const {
+  const std::uint64_t step = candidate.here.step.value();
+  candidate.lag = here_.step.value() - std::min(step, here_.step.value());
+  if (candidate.lag < candidate.least_lag) {
+    candidate.least_lag = candidate.lag;
+    candidate.records_without_gain = 0;
+  } else if (candidate.here.step > before.step && !keeps_behind(candidate)) {
+    ++candidate.records_without_gain;
+  }
+}
+
+bool Core::keeps_behind(const Candidate& candidate) {
+  return candidate.records_without_gain >= kRecordsToGain && candidate.lag <= kLagMax;
 }
 
 void Core::on_accuse(const model::WorkerId& from, const Message& message) {
@@ -214,13 +238,15 @@ Ids Core::staying(const Ids& members) const {
   return stay;
 }
 
-// Those that are so near that the last record alone brings them here.
+// Those that are so near that the last record alone brings them here, and those that would never
+// be.
 Ids Core::ready_joiners(std::size_t room) const {
   Ids ids;
   for (const auto& [id, candidate] : candidates_) {
     if (ids.size() == room) break;
-    const bool is_near = candidate.here.step.value() + 2 >= here_.step.value();
-    if (!candidate.ready || !is_near || !reaches(id) || is_exited(id)) continue;
+    const bool is_near = candidate.here.step.value() + kNear >= here_.step.value();
+    if (!candidate.ready || !(is_near || keeps_behind(candidate)) || !reaches(id) || is_exited(id))
+      continue;
     if (refusals_.is_refused(id, now_)) continue;
     // All who are to train together must reach each other before anyone is stopped for it.
     const auto misses = [&](const model::WorkerId& other) {

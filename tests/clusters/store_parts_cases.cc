@@ -86,8 +86,8 @@ void take_often(Caller& caller, const std::string& key, const std::string& id, B
   }
 }
 
-// Each ballot has a winner, except, where servers die, one whose winner did not get the answer before
-// the next one won.
+// Each ballot has a winner, except, where servers die, one whose winner did not get the answer
+// before the next one won.
 void expect_no_gaps(LeaderCalls leader, Ballots& ballots, bool servers_die) {
   const auto last = leader.find();
   ASSERT_TRUE(last.ok()) << last.error().message;
