@@ -9,6 +9,8 @@
 namespace edl::membership {
 namespace {
 
+constexpr int kSuccessorsCounted = 10;
+
 Ids ids_of(const model::View& view) {
   Ids ids;
   for (const model::Member& member : view.members) ids.push_back(member.id);
@@ -33,6 +35,8 @@ void Balance::tell(const model::WorkerId& id, double speed, Time now) {
 
 void Balance::on_view(const model::View& view, const std::optional<model::View>& before, Time now) {
   uneven_since_.reset();
+  const bool is_replaced = view.cause == model::Cause::kStraggler && !view.rank_of(view.who);
+  if (is_replaced && successors_ < kSuccessorsCounted) ++successors_;
   const auto is_gone = [&](const auto& entry) { return !view.rank_of(entry.first); };
   std::erase_if(told_, is_gone);
   std::erase_if(slow_since_, is_gone);
@@ -84,8 +88,8 @@ void Balance::note_slow(const model::View& view, const std::vector<double>& spee
     const model::Member& member = view.members[i];
     if (speeds[i] < kSlow) {
       slow_since_.emplace(member.id, now);
-    } else if (!member.logical.empty() && told_.contains(member.id)) {
-      // Not by one of whom nothing new is known.
+    } else if (speeds[i] >= 1 && !member.logical.empty() && told_.contains(member.id)) {
+      // It is like most again, and that was measured, not supposed.
       if (told_[member.id].at >= changed_at_) slow_since_.erase(member.id);
     }
   }
@@ -152,7 +156,7 @@ Balance::Verdict Balance::explain(const model::View& view, const std::vector<dou
 std::optional<model::WorkerId> Balance::slow_since_long(const model::View& view, Duration how_long,
                                                         Time now) const {
   for (const auto& [id, since] : slow_since_) {
-    if (view.rank_of(id) && now >= since + how_long) return id;
+    if (view.rank_of(id) && now >= since + how_long * (1 << successors_)) return id;
   }
   return std::nullopt;
 }
@@ -162,6 +166,7 @@ std::string Balance::state_text(Time now) const {
   for (const auto& [id, told] : told_)
     out += text(" s", id, told.speed, "/", (now - told.at) / 1ms);
   for (const auto& [id, since] : slow_since_) out += text(" slow", id, (now - since) / 1ms);
+  if (successors_ > 0) out += text(" successors", successors_);
   if (uneven_since_) out += text(" uneven", (now - *uneven_since_) / 1ms);
   if (!told_.empty()) out += text(" moved", (now - changed_at_) / 1ms, "/", pause_ / 1ms);
   return out;

@@ -19,9 +19,10 @@ namespace edl::membership {
 
 class Balance {
  public:
-  static constexpr double kWorthwhile = 0.8;    // steps must become so much shorter, or less
-  static constexpr double kLikeMost = 0.8;      // above this, and below 1 / this, nobody differs
-  static constexpr double kSlow = 0.5;          // who stays below this share gets a successor
+  static constexpr double kWorthwhile = 0.8;  // steps must become so much shorter, or less
+  static constexpr double kLikeMost = 0.8;    // above this, and below 1 / this, nobody differs
+  // Who falls below this share, and stays slower than most, gets a successor.
+  static constexpr double kSlow = 0.6;
   static constexpr Duration kSeenAtLeast = 2s;  // so long it must look uneven
   static constexpr Duration kLookEvery = 250ms;
   static constexpr Duration kPauseFirst = 5s;  // between two changes that no slow member forces
@@ -45,7 +46,8 @@ class Balance {
   // Compares the view with the best that there could be. `patience`: how long it must look uneven,
   // beside kSeenAtLeast.
   std::optional<Verdict> look(const model::View& view, Duration patience, Time now);
-  // Who has been slow for so long, without a sign of being better.
+  // Who has been slow for so long, without a sign of being better. Each successor that was asked
+  // for doubles that time: where machines differ, another worker may be no better.
   std::optional<model::WorkerId> slow_since_long(const model::View& view, Duration how_long,
                                                  Time now) const;
 
@@ -63,6 +65,7 @@ class Balance {
   std::map<model::WorkerId, Told> told_;
   std::map<model::WorkerId, Time> slow_since_;
   std::optional<Time> uneven_since_;
+  int successors_ = 0;
   Time look_at_{};
   Time changed_at_{};  // when logical workers moved among the same members
   Duration pause_ = kPauseFirst;

@@ -110,6 +110,32 @@ TEST(Balance, who_stays_slow_is_known_even_when_it_carries_nothing) {
   EXPECT_EQ(scale.balance.slow_since_long(scale.view, 10s, scale.now), "b");
 }
 
+TEST(Balance, who_is_only_a_little_better_stays_slow) {
+  Scale scale({"a", "b", "c"});
+  scale.speeds = {{"a", 100}, {"b", 40}, {"c", 100}};
+  scale.look_for(1s);
+  scale.speeds["b"] = 70;
+  scale.look_for(20s);
+  EXPECT_EQ(scale.balance.slow_since_long(scale.view, 1s, scale.now), "b");
+}
+
+TEST(Balance, successors_that_are_no_better_become_rare) {
+  Scale scale({"a", "b", "c"});
+  Duration waited{};
+  for (int round = 0; round < 4; ++round) {
+    scale.speeds = {{"a", 100}, {scale.view.members[1].id, 40}, {"c", 100}};
+    const Time began = scale.now;
+    while (!scale.balance.slow_since_long(scale.view, 4s, scale.now)) scale.look_for(250ms);
+    if (round > 0) EXPECT_GE(scale.now - began, waited * 3 / 2);
+    waited = scale.now - began;
+    const model::View before = scale.view;
+    scale.view.cause = model::Cause::kStraggler;
+    scale.view.who = before.members[1].id;
+    scale.view.members[1].id = text("b", round);
+    scale.balance.on_view(scale.view, before, scale.now);
+  }
+}
+
 TEST(Balance, who_is_fast_again_is_not_slow_any_more) {
   Scale scale({"a", "b", "c"});
   scale.speeds = {{"a", 100}, {"b", 10}, {"c", 100}};
