@@ -232,6 +232,18 @@ TEST(Balance, who_stays_slow_goes_when_its_successor_has_come) {
   EXPECT_EQ(b.take_all<Exit>().size(), 1U);
 }
 
+TEST(Balance, who_stays_slow_stays_while_nobody_takes_its_place) {
+  Rules soon = rules();
+  soon.replace_after = 1s;
+  Bench a = with_speeds({{"a", 100}, {"b", 25}, {"c", 100}}, soon);
+  EXPECT_FALSE(a.take_all<Replace>().empty());
+  a.core.on_registered("c", {.exited = true});
+  a.promise("b", 10, 3, 5);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_TRUE(published[0].view.rank_of("b"));
+}
+
 TEST(Balance, a_slow_leader_gives_the_lead_away) {
   Rules soon = rules();
   soon.replace_after = 1s;
