@@ -76,6 +76,9 @@ std::string cost_text(const Json& event) {
            milliseconds(event, "detect_ms"), " to detect, ", milliseconds(event, "agree_ms"),
            " to agree (", milliseconds(event, "transfer_ms"), " of it handing over), ",
            milliseconds(event, "resume_ms"), " to resume.");
+  if (event.value("predicted_pause_ms", Json()).is_number()) {
+    out += text(" Expected were ", milliseconds(event, "predicted_pause_ms"), ".");
+  }
   const auto count = [&](const char* name) { return event.value(name, Json(0)); };
   if (count("steps_redone") != 0 || count("parts_redone") != 0) {
     out += text(" Computed again: ", field(event, "steps_redone"), " steps and ",

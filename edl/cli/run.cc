@@ -3,6 +3,7 @@
 #include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
 #include "edl/cli/run_options.h"
+#include "edl/train/builtin/programs.h"
 
 namespace edl::cli {
 namespace {
@@ -86,8 +87,17 @@ class Run final : public Command {
     EDL_TRY(const auto command,
             agent::worker_command(runner.system().disk(), runner.machine().program, request.program,
                                   request.args));
-    EDL_TRY(const agent::ProgramFacts facts, ask_program(runner.system(), command, kDescribeLimit));
+    EDL_TRY(const agent::ProgramFacts facts, facts_of(runner, request, command));
     return agent::plan_launch(request, facts, runner.machine().cores);
+  }
+
+  static Result<agent::ProgramFacts> facts_of(AgentRun& runner, const agent::LaunchRequest& request,
+                                              const std::vector<std::string>& command) {
+    if (!request.program.starts_with("builtin:")) {
+      return ask_program(runner.system(), command, kDescribeLimit);
+    }
+    EDL_TRY(const train::WorkerProgram ours, train::builtin_program(request.program, request.args));
+    return agent::program_facts_from(ours.facts);
   }
 
   std::string job_name(AgentRun& runner) const {

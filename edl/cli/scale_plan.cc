@@ -1,6 +1,7 @@
 #include "edl/cli/scale_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "edl/base/text.h"
 #include "edl/model/batch.h"
@@ -24,12 +25,28 @@ std::string hint(std::uint32_t workers, std::uint32_t logical_workers) {
               logical_workers, " logical workers.");
 }
 
-// What is measured is the last change; nothing better is known before this one.
-std::optional<double> last_pause(const agent::JobPicture& picture) {
-  const auto found =
-      picture.effect.is_object() ? picture.effect.find("pause_ms") : picture.effect.end();
-  if (found == picture.effect.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
+// The leader says what it expects, from the changes that it has seen and from how fast the store
+// is.
+std::optional<double> expected_pause(const agent::JobPicture& picture) {
+  const Json& progress = picture.progress;
+  const Json pause = progress.is_object() ? progress.value("planned_pause_ms", Json()) : Json();
+  return pause.is_number() ? std::optional(pause.get<double>()) : std::nullopt;
+}
+
+// How much longer a step takes with so many workers, all of them equally fast: ceil(V / workers).
+std::uint32_t parts_in_a_row(std::uint32_t logical_workers, std::uint32_t workers) {
+  return (logical_workers + workers - 1) / std::max(1u, workers);
+}
+
+std::string cost_and_gain(const ScalePlan& plan, std::uint32_t logical_workers) {
+  std::string out;
+  if (plan.predicted_pause_ms) {
+    out = text(" Training pauses for about ", std::ceil(*plan.predicted_pause_ms), " ms.");
+  }
+  const std::uint32_t before = parts_in_a_row(logical_workers, plan.from);
+  const std::uint32_t after = parts_in_a_row(logical_workers, plan.to);
+  if (before == after || plan.from == 0) return out;
+  return out + text(" A step computes ", after, " instead of ", before, " parts in a row.");
 }
 
 }  // namespace
@@ -60,10 +77,11 @@ ScalePlan plan_scale(const std::string& job, const agent::JobPicture& picture,
   }
   plan.accepted = true;
   plan.to = static_cast<std::uint32_t>(workers);
-  plan.predicted_pause_ms = plan.to == plan.from ? 0 : last_pause(picture);
+  plan.predicted_pause_ms = plan.to == plan.from ? 0 : expected_pause(picture);
   plan.reason = plan.to == plan.from
                     ? text("Job ", job, " wants ", workers, " workers already.")
                     : text("Job ", job, " goes from ", plan.from, " to ", workers, " workers.");
+  if (plan.to != plan.from) plan.reason += cost_and_gain(plan, v);
   plan.reason += hint(plan.to, v);
   return plan;
 }

@@ -106,10 +106,13 @@ TEST(Scale, is_accepted_within_the_limits_with_a_hint_when_it_is_no_faster) {
   EXPECT_EQ(plan_scale("a", running(), 2).predicted_pause_ms, 0);
 }
 
-TEST(Scale, predicts_what_the_last_change_cost) {
+TEST(Scale, predicts_what_the_leader_expects) {
   agent::JobPicture picture = running();
-  picture.take(put("effect", {{"generation", 4u}, {"pause_ms", 12.5}}));
-  EXPECT_EQ(plan_scale("a", picture, 1).predicted_pause_ms, 12.5);
+  picture.take(put("progress", {{"step", 4u}, {"planned_pause_ms", 12.5}}));
+  const ScalePlan plan = plan_scale("a", picture, 1);
+  EXPECT_EQ(plan.predicted_pause_ms, 12.5);
+  EXPECT_NE(plan.reason.find("Training pauses for about 13 ms."), std::string::npos) << plan.reason;
+  EXPECT_NE(plan.reason.find("parts in a row"), std::string::npos) << plan.reason;
 }
 
 TEST(Scale, refusals_name_the_limit) {

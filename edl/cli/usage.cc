@@ -51,14 +51,22 @@ std::string missing_command(const std::vector<std::string>& commands) {
   return text("a command is missing: ", commands.size() > 1 ? "one of " : "", list_text(commands));
 }
 
+// Words that nobody took. Where an option before it is wrong, the mark before a program is left,
+// too.
+std::vector<std::string> unknown_words(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  std::erase(words, "--");
+  return words;
+}
+
 // The first command on the way down that met a word it does not know, else the last one.
 const CLI::App& culprit(const CLI::App& app) {
   const auto below = app.get_subcommands();
-  return !app.remaining().empty() || below.empty() ? app : culprit(*below.front());
+  return !unknown_words(app).empty() || below.empty() ? app : culprit(*below.front());
 }
 
 std::string problem(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
+  const std::vector<std::string> unknown = unknown_words(app);
   const std::vector<std::string> commands = command_names(app);
   if (!unknown.empty()) return unknown_word(app, unknown.front());
   return commands.empty() ? in_words(error) : missing_command(commands);

@@ -67,7 +67,8 @@ struct TakeRecord {
   model::WorkerId from{};
   model::Step step{};
 };
-// Apply no record that was asked for before: others begin to count without it.
+// Apply no record that was asked for before: others begin to count without it. A joiner goes on
+// with stable ones, unless the core holds still.
 struct DropRecord {};
 // Get a copy of the state and the records behind it from these. Answers: facts `state`.
 // From disk when `from` is empty.

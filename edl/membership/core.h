@@ -71,6 +71,8 @@ class Core {
   bool is_training() const { return is_member() && !left_ && view_->halt.empty(); }
   const model::Position& here() const { return here_; }
   bool has_state() const { return has_state_; }
+  // As a joiner: a leader was told what it has, and a view may count on just that.
+  bool holds_still() const { return owed_ && !is_member(); }
   model::Generation promised() const { return promised_; }
   std::string_view change_phase() const;  // of the view change that it makes as the leader
   const std::string& waits_for() const { return waits_for_; }  // in words; empty when it trains

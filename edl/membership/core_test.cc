@@ -92,6 +92,28 @@ TEST(Promise, a_joiner_that_gave_one_keeps_its_state_without_its_giver) {
   EXPECT_EQ(other.take_all<DropState>().size(), 1U);
 }
 
+// It would enter a view with another state than the view counts on.
+TEST(Promise, a_joiner_that_gave_one_takes_no_more_until_a_view_is_without_it) {
+  Bench d("d");
+  d.core.on_wanted({.workers = 3});
+  for (const char* id : {"a", "b", "d"}) d.core.on_registered(id, {});
+  d.core.on_link("a", true);
+  d.core.on_link("b", true);
+  d.core.on_leader(Ballot(10), "a");
+  d.core.on_view(view_of({"a", "b"}, 1, 1), Revision(11));
+  d.core.on_current();
+  d.core.on_message("a", {.kind = Kind::kAdmit, .ballot = Ballot(10), .ids = {"b"}});
+  d.core.on_state(after(5));
+  EXPECT_FALSE(d.core.holds_still());
+  d.hand_over("a", 10, 2, {5, "a"});
+  EXPECT_TRUE(d.core.holds_still());
+  d.take();
+  d.core.on_view(view_of({"a", "b"}, 2, 6), Revision(12));
+  EXPECT_FALSE(d.core.holds_still());
+  EXPECT_TRUE(d.core.has_state());
+  EXPECT_EQ(d.take_all<DropRecord>().size(), 1U);
+}
+
 TEST(Promise, a_step_applied_after_the_state_was_dropped_is_no_hand_over) {
   Bench c = Bench::member("c", {"a", "b", "c"}, "a");
   c.core.on_applying();

@@ -147,6 +147,9 @@ void Core::learn(const model::View& view) {
     actions_.push_back(Exit{text("left: view ", view.generation, " is without it")});
   } else if (is_member() || handed_over_ || orphaned_ || from_disk_) {
     become_spare(text("view ", view.generation, " is without it: ", view.reason));
+  } else if (std::exchange(owed_, std::nullopt)) {
+    taking_ = false;
+    actions_.push_back(DropRecord{});  // nobody counts on it any more; it goes on
   }
 }
 

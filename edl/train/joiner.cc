@@ -243,6 +243,7 @@ void Joiner::take_record(const model::WorkerId& from, model::Step step, model::S
 void Joiner::drop_record() {
   demanded_ = {};
   if (!joining_) records_.clear();
+  apply_next();
 }
 
 void Joiner::applied(model::Step step) {
@@ -257,7 +258,8 @@ void Joiner::apply_next() {
   if (applying_ || (joining_ && !loaded_)) return;
   const auto next = records_.find(here_.next());
   if (next == records_.end() || next->second.filled < reduced_bytes_) return;
-  if (next->first > stable_ && next->first > demanded_) return;
+  const bool is_wanted = next->first <= stable_ && !events_.holds_still();
+  if (!is_wanted && next->first > demanded_) return;
   const std::shared_ptr<RecordCopy> record = next->second.record;
   applying_ = true;
   events_.apply(*record);

@@ -17,6 +17,8 @@ struct JoinerEvents {
   std::function<void(const checkpoint::State& state, Bytes ledger)> loaded;
   // The next record, which may be applied now. Answered by `applied`.
   std::function<void(const RecordCopy&)> apply;
+  // Whether a leader counts on the state as it is: only what it asks for is applied.
+  std::function<bool()> holds_still;
   std::function<void(const std::string& reason)> failed;
 };
 

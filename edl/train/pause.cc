@@ -9,6 +9,15 @@ double milliseconds(Duration duration) {
   return static_cast<double>(std::max(duration, Duration()).count()) / 1e6;
 }
 
+// Publishing is one write; what is said between members is short beside it. A broken link is given
+// some time to come back.
+constexpr Duration kMend = 30ms;
+
+bool is_forced(model::Cause cause) { return cause == model::Cause::kDeath; }
+bool is_beginning(model::Cause cause) {
+  return cause == model::Cause::kStart || cause == model::Cause::kResume;
+}
+
 }  // namespace
 
 void PauseClock::noticed(Time now) {
@@ -25,11 +34,17 @@ void PauseClock::handing_over(Time now) {
   if (!handing_over_) handing_over_ = now;
 }
 
-void PauseClock::entered(Time now, std::uint32_t parts_redone, std::uint64_t steps_lost) {
+void PauseClock::entered(Time now, const Entered& facts) {
   prepared(now);
   entered_ = now;
-  parts_redone_ = parts_redone;
-  steps_lost_ = steps_lost;
+  facts_ = facts;
+}
+
+std::optional<Duration> PauseClock::expected(model::Cause cause) const {
+  if (is_beginning(cause)) return std::nullopt;
+  const std::optional<Duration>& average = is_forced(cause) ? forced_ : planned_;
+  if (average || !store_write_) return average;
+  return 2 * *store_write_ + (is_forced(cause) ? kMend : Duration());
 }
 
 std::optional<Json> PauseClock::completed(Time now, Duration median_step) {
@@ -37,14 +52,20 @@ std::optional<Json> PauseClock::completed(Time now, Duration median_step) {
   if (!entered_) return std::nullopt;
   // A member that only joins now has not been kept from anything.
   const Duration pause = before ? now - *before - median_step : Duration();
+  const std::optional<Duration> predicted = expected(facts_.cause);
   Json fields{{"pause_ms", milliseconds(pause)},
+              {"predicted_pause_ms", predicted ? Json(milliseconds(*predicted)) : Json()},
               {"detect_ms", milliseconds(*prepared_ - *noticed_)},
               {"agree_ms", milliseconds(*entered_ - *prepared_)},
               {"transfer_ms", milliseconds(transfer_)},
               {"resume_ms", milliseconds(now - *entered_)},
               {"steps_redone", 0},
-              {"parts_redone", parts_redone_},
-              {"steps_lost", steps_lost_}};
+              {"parts_redone", facts_.parts_redone},
+              {"steps_lost", facts_.steps_lost}};
+  if (before && !is_beginning(facts_.cause)) {
+    std::optional<Duration>& average = is_forced(facts_.cause) ? forced_ : planned_;
+    average = average ? (2 * *average + pause) / 3 : pause;
+  }
   noticed_.reset();
   prepared_.reset();
   entered_.reset();

@@ -1,11 +1,12 @@
-// How long a change of the view kept this member from training, and what the time went into. Plain
-// state: times in, the fields of the second `view` event out.
+// How long a change of the view kept this member from training, what the time went into, and how
+// long the next one will. Plain state: times in, the fields of the second `view` event out.
 #pragma once
 
 #include <optional>
 
 #include "edl/base/json.h"
 #include "edl/base/time.h"
+#include "edl/model/view.h"
 
 namespace edl::train {
 
@@ -15,9 +16,20 @@ class PauseClock {
   void noticed(Time now);
   void prepared(Time now);      // we promise
   void handing_over(Time now);  // we wait for a record
-  void entered(Time now, std::uint32_t parts_redone, std::uint64_t steps_lost);
+  struct Entered {
+    model::Cause cause = model::Cause::kStart;
+    std::uint32_t parts_redone = 0;
+    std::uint64_t steps_lost = 0;
+  };
+  void entered(Time now, const Entered& facts);
+  // The store took so long for a write.
+  void store_answered(Duration took) { store_write_ = took; }
   // Answers what the view cost, at the first step that is completed in it.
   std::optional<Json> completed(Time now, Duration median_step);
+
+  // How long a change of this cause will keep us, from those before it; until there was one, from
+  // how long the store takes. Nothing for the first view and for one after all were lost.
+  std::optional<Duration> expected(model::Cause cause) const;
 
  private:
   std::optional<Time> last_completed_;
@@ -25,9 +37,11 @@ class PauseClock {
   std::optional<Time> prepared_;
   std::optional<Time> handing_over_;
   std::optional<Time> entered_;
+  std::optional<Duration> store_write_;
+  std::optional<Duration> planned_;  // averages, the last ones count most
+  std::optional<Duration> forced_;
   Duration transfer_{};
-  std::uint32_t parts_redone_ = 0;
-  std::uint64_t steps_lost_ = 0;
+  Entered facts_{};
 };
 
 }  // namespace edl::train

@@ -81,8 +81,17 @@ void Reporter::on_stable(model::Step step) {
 }
 
 void Reporter::forget_after(model::Step step) {
-  std::erase_if(waiting_, [&](const Kept& kept) { return kept.step > step; });
+  const auto is_after = [&](const Kept& kept) { return kept.step > step; };
+  std::erase_if(waiting_, is_after);
+  std::erase_if(told_, is_after);
   stable_ = std::min(stable_, step);
+}
+
+void Reporter::restart_at(model::Step step) {
+  forget_after(step);
+  waiting_.clear();
+  std::erase_if(told_,
+                [](const Kept& kept) { return kept.step != model::Step() && !kept.is_untold; });
 }
 
 }  // namespace edl::train

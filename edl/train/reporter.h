@@ -53,8 +53,12 @@ class Reporter {
   // About a view; told at once.
   void add(model::Generation generation, Json event);
   void on_stable(model::Step step);
-  // A step that was completed and never became stable is forgotten.
+  // What is known of steps after this one is forgotten: they never became stable, or everybody was
+  // lost and training went back.
   void forget_after(model::Step step);
+  // The state is the one that others have after this step. What was known before may be of a branch
+  // that they have left; only our own facts count.
+  void restart_at(model::Step step);
 
   // What is to be told now.
   std::vector<Json> take() { return std::exchange(outgoing_, {}); }

@@ -45,6 +45,30 @@ TEST(Reporter, who_goes_on_telling_begins_where_the_other_ended) {
   EXPECT_EQ(steps_in(reporter.take()), Steps({4, 5}));
 }
 
+TEST(Reporter, what_was_lost_with_all_members_is_not_told_by_who_still_knows_it) {
+  Reporter reporter;
+  for (std::uint64_t step = 1; step <= 9; ++step) reporter.add(of_step(step, 1));
+  reporter.on_stable(model::Step(9));
+  reporter.forget_after(model::Step(6));  // the checkpoint
+  reporter.tell_from(model::Step(5), model::Generation(3));
+  EXPECT_EQ(steps_in(reporter.take()), Steps({5, 6}));
+  reporter.add(of_step(7, 3));
+  reporter.on_stable(model::Step(7));
+  EXPECT_EQ(steps_in(reporter.take()), Steps({7}));
+}
+
+TEST(Reporter, who_got_the_state_of_others_tells_only_what_comes_after) {
+  Reporter reporter;
+  for (std::uint64_t step = 1; step <= 9; ++step) reporter.add(of_step(step, 1));
+  reporter.on_stable(model::Step(9));
+  reporter.add_own(model::Step(8), {{"event", "checkpoint"}, {"step", 8}});
+  reporter.restart_at(model::Step(12));
+  reporter.add(of_step(13, 4));
+  reporter.on_stable(model::Step(13));
+  reporter.tell_from(model::Step(5), model::Generation(3));
+  EXPECT_EQ(steps_in(reporter.take()), Steps({8, 13}));
+}
+
 TEST(Reporter, a_fact_of_its_own_is_told_once_however_old_its_step_is) {
   Reporter early;
   early.tell_from(model::Step(49), model::Generation(2));

@@ -81,6 +81,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                      const auto applied = stepper_.apply(record.header, record.reduced);
                      if (!applied.ok()) membership_.on_no_state(applied.error().message);
                    },
+               .holds_still = [this] { return core().holds_still(); },
                .failed = [this](const std::string& reason) { membership_.on_no_state(reason); }}),
       drill_(system, options_.dir, options_.membership.id, options_.faults,
              {.stop = [this](std::size_t number,
@@ -149,7 +150,9 @@ void Worker::act(const membership::EnterView& enter) {
   }
   const std::uint64_t before = view.first_step.value() - 1;
   const bool all_were_lost = view.cause == model::Cause::kResume && kept_steps_ > before;
-  pause_.entered(system_.now(), moved, all_were_lost ? kept_steps_ - before : 0);
+  pause_.entered(system_.now(), {.cause = view.cause,
+                                 .parts_redone = moved,
+                                 .steps_lost = all_were_lost ? kept_steps_ - before : 0});
   if (joiner_.is_joining()) joiner_.cancel();
   view_ = view;
   ++halts_;

@@ -62,6 +62,7 @@ void Worker::on_loaded(const checkpoint::State& state, Bytes ledger) {
   training_.run([this] { trainee_.loaded(); },
                 [this, number, here = state.position] {
                   if (number != state_number_ || ended_) return;
+                  reporter_.restart_at(here.step);
                   ready(here);
                   joiner_.applied(here.step);
                 });

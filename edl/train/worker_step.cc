@@ -157,8 +157,14 @@ void Worker::write_progress() {
     }
     value["seconds_left"] = std::max(0.0, left) / speed_;
   }
-  progressing_ = membership_.write_as_leader(membership_.keys().progress(), json_line(value),
-                                             [](const Result<bool>&) {});
+  if (const auto pause = pause_.expected(model::Cause::kScale)) {
+    value["planned_pause_ms"] = seconds(*pause) * 1000;
+  }
+  progressing_ =
+      membership_.write_as_leader(membership_.keys().progress(), json_line(value),
+                                  [this, began = system_.now()](const Result<bool>& written) {
+                                    if (written.ok()) pause_.store_answered(system_.now() - began);
+                                  });
 }
 
 }  // namespace edl::train
