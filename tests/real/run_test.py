@@ -401,6 +401,32 @@ class Scaling(Scene):
         self.assertIn("does not run", self.edl("scale", "j", "--workers=2", code=1).stderr)
 
 
+class Refusing(Scene):
+    def test_bad_words_get_one_sentence(self):
+        for code, why, *words in (
+                (2, '"0" is no number of workers', "run", "--workers=0", "builtin:mlp"),
+                (2, "the minimum is above the maximum", "run", "--workers=9:3", "builtin:mlp"),
+                (2, 'no phase of a step "bogus"', "run", "--fault=bogus@3=kill", "builtin:mlp"),
+                (2, "there is no option --bogus", "run", "--bogus", "builtin:mlp"),
+                (2, "PROGRAM is required", "run"),
+                (2, "--secret-file is required", "join", "--store=http://127.0.0.1:1", "--job=x",
+                 "builtin:mlp"),
+                (1, "have no option --bogus", "run", "builtin:mlp", "--bogus"),
+                (1, "0 silent steps", "run", "--silent-steps=0", "builtin:mlp"),
+                (1, "8 logical workers", "run", "--workers=50", "builtin:mlp"),
+                (1, "when to checkpoint", "run", "--checkpoint-every=never", "builtin:mlp"),
+                (1, "no built-in program", "run", "builtin:nope"),
+                (1, "there is no job", "status", "nobody"),
+                (1, "there is no job", "resume", "nobody"),
+                (1, "there is no directory", "hash", "/nowhere")):
+            with self.subTest(words):
+                done = self.edl(*words, code=code)
+                self.assertIn(why, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+        self.assertFalse((Path(self.folder) / "edl-jobs").exists())
+
+
 class Joining(Scene):
     def test_another_agent_lends_workers_and_takes_them_away(self):
         store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0", "--data=s"],
