@@ -106,7 +106,7 @@ void Core::choose_joiners(const Ids& kept, std::size_t room) {
 
 // Whether this worker has confirmed that it holds the last step; asks it to get it.
 bool Core::has_step(const model::WorkerId& id) {
-  const Asked& asked = change_.asked[id];
+  const ViewChange::Asked& asked = change_.asked[id];
   if (asked.promised && asked.here.step == change_.last) return true;
   const auto holds = [&](const model::WorkerId& one) {
     return change_.asked[one].here.step == change_.last;
@@ -149,7 +149,7 @@ bool Core::joiners_are_done() {
   bool done = true;
   const Ids joiners(change_.joiners.begin(), change_.joiners.end());
   for (const model::WorkerId& id : joiners) {
-    const Asked& asked = change_.asked[id];
+    const ViewChange::Asked& asked = change_.asked[id];
     const auto behind = change_.last.value() - std::min(change_.last, asked.here.step).value();
     const bool is_late =
         now_ >= change_.since + kJoinersMax + static_cast<Duration::rep>(1 + behind) * silence_ / 8;
@@ -335,7 +335,7 @@ void Core::explain(model::View& next) const {
   }
   if (!came.empty()) {
     if (const auto one = candidates_.find(came.front());
-        one != candidates_.end() && keeps_behind(one->second)) {
+        one != candidates_.end() && one->second.keeps_behind()) {
       return set(wanted_changed_ ? model::Cause::kScale : model::Cause::kJoin, came,
                  text(list_text(came), " joined; the others waited for the last ", one->second.lag,
                       " steps that it could not keep up with"));

@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "edl/membership/action.h"
-#include "edl/membership/balance.h"
 #include "edl/membership/broken_links.h"
+#include "edl/membership/candidate.h"
 #include "edl/membership/facts.h"
 #include "edl/membership/refusals.h"
 #include "edl/membership/rules.h"
+#include "edl/membership/view_change.h"
 
 namespace edl::membership {
 
@@ -79,41 +80,11 @@ class Core {
   std::string state_text() const;  // all that decides, for comparing states
 
  private:
-  enum class Phase { kIdle, kAnnouncing, kPreparing, kHandingOver, kPublishing };
-  struct Asked {
-    bool promised = false;
-    model::Position here{};
-    std::set<model::WorkerId> unreachable{};
-  };
-  // The view change that this leader makes.
-  struct Change {
-    Phase phase = Phase::kIdle;
-    model::Generation generation{};
-    model::Step stop_after{};
-    std::map<model::WorkerId, Asked> asked{};  // members, and joiners once L is known
-    Ids kept{};                                // members that can go on, in rank order
-    std::set<model::WorkerId> joiners{};
-    model::Step last{};                        // L: the last step that counts
-    std::optional<Time> yields_at{};           // it waits so long for others to replace it
-    Time since{};                              // when the phase began
-    std::map<model::WorkerId, Time> told{};    // when a worker was last asked for something
-    std::optional<model::View> next{};         // on its way to the store
-    std::optional<Balance::Verdict> uneven{};  // why logical workers move, if that is all
-  };
+  using Phase = ChangePhase;
   struct Difference {
     Ids came{};
     Ids died{};
     Ids left{};
-  };
-  struct Candidate {
-    bool admitted = false;
-    bool ready = false;
-    model::Position here{};
-    std::set<model::WorkerId> unreachable{};
-    Time since{};
-    std::uint64_t lag = 0;        // steps that it is behind us
-    std::uint64_t least_lag = 0;  // so far
-    int records_without_gain = 0;
   };
   struct Owed {  // a promise that the leader waits for
     model::WorkerId leader{};
@@ -163,8 +134,6 @@ class Core {
   bool has_successor_room(const Ids& stay) const;
   std::size_t room(const Ids& stay) const;
   void on_join(const model::WorkerId& from, const Message& message);
-  void measure_lag(Candidate& candidate, const model::Position& before) const;
-  static bool keeps_behind(const Candidate& candidate);
   void on_accuse(const model::WorkerId& from, const Message& message);
   bool reaches(const model::WorkerId& id) const;
   Ids alive_members() const;
@@ -244,7 +213,7 @@ class Core {
   // What it does when it leads.
   bool leading_ = false;
   bool must_change_ = false;  // elected, and no view is made yet
-  Change change_;
+  ViewChange change_;
   std::map<model::WorkerId, Candidate> candidates_;
   Refusals refusals_;
   std::map<model::WorkerId, model::Cause> leavers_;

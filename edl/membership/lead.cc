@@ -7,11 +7,6 @@ namespace edl::membership {
 namespace {
 
 constexpr Duration kReplaceAgain = 5s;
-constexpr std::uint64_t kNear = 2;  // so few records are taken between two steps
-// Who does not gain within so many records never comes near by itself; the others wait for it,
-// unless that would be for more than kLagMax steps.
-constexpr int kRecordsToGain = 10;
-constexpr std::uint64_t kLagMax = 64;
 
 }  // namespace
 
@@ -170,34 +165,13 @@ void Core::admit() {
 void Core::on_join(const model::WorkerId& from, const Message& message) {
   if (leader_id_ != self_ || (view_ && !is_lost() && view_->rank_of(from))) return;
   Candidate& candidate = candidates_[from];
-  const bool is_ready = message.kind == Kind::kReady;
-  if (is_ready && !candidate.ready) candidate.since = now_;
-  // One that asks anew has lost what it had, or the answer was lost.
-  if (!is_ready) candidate.admitted = false;
-  if (is_ready) candidate.admitted = true;
-  const model::Position before = candidate.here;
-  if (!candidate.ready) candidate.records_without_gain = 0;
-  if (!candidate.ready) candidate.least_lag = kLagMax;
-  candidate.ready = is_ready;
-  candidate.here = message.here;
-  measure_lag(candidate, before);
+  if (message.kind == Kind::kReady) {
+    candidate.is_at(message.here, here_.step, now_);
+  } else {
+    candidate = {};  // one that asks anew has lost what it had, or the answer was lost
+  }
   candidate.unreachable = {message.ids.begin(), message.ids.end()};
   lead();
-}
-
-void Core::measure_lag(Candidate& candidate, const model::Position& before) const {
-  const std::uint64_t step = candidate.here.step.value();
-  candidate.lag = here_.step.value() - std::min(step, here_.step.value());
-  if (candidate.lag < candidate.least_lag) {
-    candidate.least_lag = candidate.lag;
-    candidate.records_without_gain = 0;
-  } else if (candidate.here.step > before.step && !keeps_behind(candidate)) {
-    ++candidate.records_without_gain;
-  }
-}
-
-bool Core::keeps_behind(const Candidate& candidate) {
-  return candidate.records_without_gain >= kRecordsToGain && candidate.lag <= kLagMax;
 }
 
 void Core::on_accuse(const model::WorkerId& from, const Message& message) {
@@ -244,9 +218,8 @@ Ids Core::ready_joiners(std::size_t room) const {
   Ids ids;
   for (const auto& [id, candidate] : candidates_) {
     if (ids.size() == room) break;
-    const bool is_near = candidate.here.step.value() + kNear >= here_.step.value();
-    if (!candidate.ready || !(is_near || keeps_behind(candidate)) || !reaches(id) || is_exited(id))
-      continue;
+    const bool can_come = candidate.is_near(here_.step) || candidate.keeps_behind();
+    if (!candidate.ready || !can_come || !reaches(id) || is_exited(id)) continue;
     if (refusals_.is_refused(id, now_)) continue;
     // All who are to train together must reach each other before anyone is stopped for it.
     const auto misses = [&](const model::WorkerId& other) {
