@@ -64,6 +64,33 @@ class Bench {
     return bench;
   }
 
+  // Was let in by the first of the members and is to get their state.
+  static Bench joiner(const std::string& self, const Ids& members) {
+    Bench bench(self);
+    Core& core = bench.core;
+    core.on_wanted({.workers = static_cast<std::uint32_t>(members.size() + 1)});
+    core.on_registered(self, {});
+    for (const std::string& id : members) {
+      core.on_registered(id, {});
+      core.on_link(id, true);
+    }
+    core.on_leader(Ballot(10), members.front());
+    core.on_view(view_of(members, 1, 1), Revision(11));
+    core.on_current();
+    core.on_message(members.front(),
+                    {.kind = Kind::kAdmit, .ballot = Ballot(10), .ids = {members.back()}});
+    return bench;
+  }
+
+  // As a leader: these come and ask to be members.
+  void is_asked_by(const Ids& ids) {
+    for (const std::string& id : ids) {
+      core.on_registered(id, {});
+      core.on_link(id, true);
+      core.on_message(id, {.kind = Kind::kJoin});
+    }
+  }
+
   void promise(const std::string& from, std::uint64_t ballot, std::uint64_t generation,
                std::uint64_t step, const Ids& unreachable = {}) {
     core.on_message(from, {.kind = Kind::kPromise,

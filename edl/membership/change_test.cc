@@ -144,11 +144,7 @@ TEST(Change, who_could_not_publish_looks_whether_it_still_leads) {
 TEST(Join, those_that_come_together_share_a_view) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_wanted({.workers = 4, .by = "ann"});
-  for (const char* id : {"c", "d"}) {
-    a.core.on_registered(id, {});
-    a.core.on_link(id, true);
-    a.core.on_message(id, {.kind = Kind::kJoin});
-  }
+  a.is_asked_by({"c", "d"});
   std::vector<std::string> admitted;
   for (const Send& send : a.take_all<Send>()) {
     if (send.message.kind == Kind::kAdmit) admitted.push_back(send.to);
@@ -163,11 +159,7 @@ TEST(Join, those_that_come_together_share_a_view) {
 TEST(Join, one_is_not_waited_for_longer_than_the_window) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_wanted({.workers = 4, .by = "ann"});
-  for (const char* id : {"c", "d"}) {
-    a.core.on_registered(id, {});
-    a.core.on_link(id, true);
-    a.core.on_message(id, {.kind = Kind::kJoin});
-  }
+  a.is_asked_by({"c", "d"});
   a.core.on_message("c", {.kind = Kind::kReady, .here = after(5)});
   a.wait(rules().join_window / 2);
   EXPECT_TRUE(a.take_all<Announce>().empty());
@@ -186,9 +178,7 @@ void follow_behind(Bench& a, std::uint64_t lag, std::uint64_t from, std::uint64_
 TEST(Join, one_that_gains_nothing_in_ten_records_is_waited_for) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_wanted({.workers = 3, .by = "ann"});
-  a.core.on_registered("c", {});
-  a.core.on_link("c", true);
-  a.core.on_message("c", {.kind = Kind::kJoin});
+  a.is_asked_by({"c"});
   a.take();
   follow_behind(a, 20, 50, 58);
   EXPECT_TRUE(a.take_all<Announce>().empty());
@@ -212,9 +202,7 @@ TEST(Join, one_that_gains_or_is_very_far_behind_is_not_waited_for) {
   for (const bool gains : {true, false}) {
     Bench a = Bench::member("a", {"a", "b"}, "a");
     a.core.on_wanted({.workers = 3, .by = "ann"});
-    a.core.on_registered("c", {});
-    a.core.on_link("c", true);
-    a.core.on_message("c", {.kind = Kind::kJoin});
+    a.is_asked_by({"c"});
     a.take();
     for (std::uint64_t i = 0; i < 30; ++i) {
       follow_behind(a, gains ? 40 - i : 100, 200 + i, 200 + i);
@@ -225,9 +213,7 @@ TEST(Join, one_that_gains_or_is_very_far_behind_is_not_waited_for) {
 
 TEST(Join, nobody_is_admitted_above_what_is_wanted) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
-  a.core.on_registered("c", {});
-  a.core.on_link("c", true);
-  a.core.on_message("c", {.kind = Kind::kJoin});
+  a.is_asked_by({"c"});
   EXPECT_FALSE(a.sent(Kind::kAdmit));
 }
 

@@ -70,15 +70,7 @@ TEST(Promise, a_record_on_its_way_is_dropped_when_another_round_asks) {
 }
 
 TEST(Promise, a_joiner_that_gave_one_keeps_its_state_without_its_giver) {
-  Bench d("d");
-  d.core.on_wanted({.workers = 3});
-  for (const char* id : {"a", "b", "d"}) d.core.on_registered(id, {});
-  d.core.on_link("a", true);
-  d.core.on_link("b", true);
-  d.core.on_leader(Ballot(10), "a");
-  d.core.on_view(view_of({"a", "b"}, 1, 1), Revision(11));
-  d.core.on_current();
-  d.core.on_message("a", {.kind = Kind::kAdmit, .ballot = Ballot(10), .ids = {"b"}});
+  Bench d = Bench::joiner("d", {"a", "b"});
   EXPECT_EQ(d.take_all<GetState>().size(), 1U);
   d.core.on_state(after(5));
   d.hand_over("a", 10, 2, {5, "a"});
@@ -94,15 +86,7 @@ TEST(Promise, a_joiner_that_gave_one_keeps_its_state_without_its_giver) {
 
 // It would enter a view with another state than the view counts on.
 TEST(Promise, a_joiner_that_gave_one_takes_no_more_until_a_view_is_without_it) {
-  Bench d("d");
-  d.core.on_wanted({.workers = 3});
-  for (const char* id : {"a", "b", "d"}) d.core.on_registered(id, {});
-  d.core.on_link("a", true);
-  d.core.on_link("b", true);
-  d.core.on_leader(Ballot(10), "a");
-  d.core.on_view(view_of({"a", "b"}, 1, 1), Revision(11));
-  d.core.on_current();
-  d.core.on_message("a", {.kind = Kind::kAdmit, .ballot = Ballot(10), .ids = {"b"}});
+  Bench d = Bench::joiner("d", {"a", "b"});
   d.core.on_state(after(5));
   EXPECT_FALSE(d.core.holds_still());
   d.hand_over("a", 10, 2, {5, "a"});
