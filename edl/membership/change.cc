@@ -31,7 +31,7 @@ void Core::begin(bool forced) {
   const Ids stay = staying(alive_members());
   model::View next = plan(composed(stay, ready_joiners(room(stay))));
   explain(next);
-  actions_.push_back(
+  actions_.emplace_back(
       Announce{ballot_, change_.generation, next.cause, next.who, std::move(next.reason)});
 }
 
@@ -207,7 +207,7 @@ void Core::publish(const Ids& members, std::optional<HaltKind> halt) {
   change_.next = plan(members);
   explain(*change_.next);
   if (halt) explain_halt(*change_.next, *halt);
-  actions_.push_back(Publish{ballot_, view_revision_, *change_.next});
+  actions_.emplace_back(Publish{ballot_, view_revision_, *change_.next});
 }
 
 void Core::explain_halt(model::View& next, HaltKind kind) const {
@@ -235,7 +235,7 @@ void Core::on_published(bool done, model::Revision revision) {
   must_change_ = !done;
   if (!done) {
     leading_ = false;  // until the store says that we still do
-    actions_.push_back(ReadView{ballot_});
+    actions_.emplace_back(ReadView{ballot_});
     return;
   }
   wanted_changed_ = false;

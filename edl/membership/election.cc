@@ -88,7 +88,7 @@ void Core::campaign() {
   if (!campaign_at_) campaign_at_ = now_ + (place - ids.begin()) * kTurn;
   if (now_ < *campaign_at_) return;
   campaign_at_ = now_ + kCampaignAgain;
-  actions_.push_back(TakeLead{ballot_, self_, why});
+  actions_.emplace_back(TakeLead{ballot_, self_, why});
 }
 
 }  // namespace edl::membership

@@ -77,12 +77,12 @@ void Core::balance() {
   replace_at_ = now_ + kReplaceAgain;
   if (*slow != self_) {
     replaced_ = *slow;
-    actions_.push_back(Replace{ballot_, *slow, text(*slow, " stays slow")});
+    actions_.emplace_back(Replace{ballot_, *slow, text(*slow, " stays slow")});
     return;
   }
   for (const model::WorkerId& id : alive_members()) {
     if (id == self_ || leavers_.contains(id) || !reaches(id)) continue;
-    actions_.push_back(TakeLead{ballot_, id, text(self_, " is slow")});
+    actions_.emplace_back(TakeLead{ballot_, id, text(self_, " is slow")});
     return;
   }
 }
@@ -106,7 +106,7 @@ void Core::found() {
   for (auto& [id, candidate] : candidates_) {
     if (!candidate.ready || !reaches(id)) continue;
     if (candidate.here.step > here_.step) {
-      actions_.push_back(TakeLead{ballot_, id, text(id, " has a newer checkpoint")});
+      actions_.emplace_back(TakeLead{ballot_, id, text(id, " has a newer checkpoint")});
       return;
     }
     if (candidate.here == here_) {

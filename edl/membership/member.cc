@@ -35,7 +35,7 @@ void Core::owe(Owed owed) {
   promised_ballot_ = owed.ballot;
   const bool is_same =
       owed_ && owed_->ballot == owed.ballot && owed_->generation == owed.generation;
-  if (!is_same && std::exchange(taking_, false)) actions_.push_back(DropRecord{});
+  if (!is_same && std::exchange(taking_, false)) actions_.emplace_back(DropRecord{});
   owed_ = std::move(owed);
 }
 
@@ -45,7 +45,7 @@ void Core::answer() {
       !is_training() || owed_->stop_after == model::Step() || here_.step >= owed_->stop_after;
   if (!may_stop) return;
   leave_collective("a new view is being made");
-  actions_.push_back(Promised{});
+  actions_.emplace_back(Promised{});
   promised_ = std::max(promised_, owed_->generation);
   Message promise{.kind = Kind::kPromise,
                   .ballot = owed_->ballot,
@@ -149,7 +149,7 @@ void Core::learn(const model::View& view) {
     become_spare(text("view ", view.generation, " is without it: ", view.reason));
   } else if (std::exchange(owed_, std::nullopt)) {
     taking_ = false;
-    actions_.push_back(DropRecord{});  // nobody counts on it any more; it goes on
+    actions_.emplace_back(DropRecord{});  // nobody counts on it any more; it goes on
   }
 }
 
@@ -276,7 +276,7 @@ void Core::ask_to_leave() {
   // A leader first gives the lead to the lowest rank that stays.
   for (const model::WorkerId& id : alive_members()) {
     if (id == self_ || leavers_.contains(id) || !reaches(id)) continue;
-    actions_.push_back(TakeLead{ballot_, id, text(self_, " leaves")});
+    actions_.emplace_back(TakeLead{ballot_, id, text(self_, " leaves")});
     return;
   }
   leavers_[self_] = *leaving_;

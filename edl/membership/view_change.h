@@ -7,6 +7,7 @@
 
 #include "edl/membership/balance.h"
 #include "edl/membership/facts.h"
+#include "edl/model/position.h"
 #include "edl/model/view.h"
 
 namespace edl::membership {

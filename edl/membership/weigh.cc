@@ -72,7 +72,7 @@ bool Core::waits_to_yield(const BrokenLinks& broken, const Places& drop) {
   }
   for (const model::Member& member : view_->members) {
     if (is_tie && complaints_.contains(member.id) && member.id != self_) {
-      actions_.push_back(TakeLead{ballot_, member.id, "it has the lower rank"});
+      actions_.emplace_back(TakeLead{ballot_, member.id, "it has the lower rank"});
       change_.yields_at = now_ + 2 * silence_;
     }
   }
@@ -86,7 +86,7 @@ void Core::give_lead_beyond(const Places& dropped) {
     const auto asked = change_.asked.find(member.id);
     const bool is_there = asked != change_.asked.end() && asked->second.promised;
     if (dropped.contains(rank.value()) || !is_there || member.id == self_) continue;
-    actions_.push_back(TakeLead{ballot_, member.id, "more members reach it"});
+    actions_.emplace_back(TakeLead{ballot_, member.id, "more members reach it"});
     return;
   }
 }
