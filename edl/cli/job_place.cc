@@ -1,5 +1,6 @@
 #include "edl/cli/job_place.h"
 
+#include "edl/agent/event_file.h"
 #include "edl/cli/run_options.h"
 #include "edl/cli/store_commands.h"
 
@@ -7,6 +8,7 @@ namespace edl::cli {
 namespace {
 
 constexpr const char* kJobs = "edl-jobs";
+constexpr Duration kLookEvery = 250ms;
 
 }  // namespace
 
@@ -131,6 +133,21 @@ Result<bool> JobConnection::change(const store::Change& change) {
   return (*answer)->happened;
 }
 
+// The result of a job whose store has ended with it, as its events say; null while it runs.
+Json JobConnection::end_in_directory(const JobPlace& place) {
+  if (!place.run || !place.run->embedded || !disk().lock(place.paths.lock()).ok()) return {};
+  Json end;
+  const auto read = agent::read_events(disk(), place.paths.events(), [&](const Json& event) {
+    const Json kind = event.value("event", Json());
+    if (kind == "started") end = Json();
+    if (kind == "finished" || kind == "failed") end = event;
+  });
+  if (!read.ok() || !end.is_object()) return {};
+  if (!end.contains("state")) end["state"] = end["event"];
+  if (end.contains("steps")) end["step"] = end["steps"];
+  return end;
+}
+
 Result<void> JobConnection::wait_until(const JobPlace& place,
                                        const std::function<bool(const agent::JobPicture&)>& seen,
                                        Duration limit) {
@@ -148,6 +165,17 @@ Result<void> JobConnection::wait_until(const JobPlace& place,
     result = {};
     system_->finish(0);
   });
+  // The store of a job may be gone before it could tell us the result.
+  os::Pending timer;
+  const std::function<void()> look_at_directory = [&] {
+    if (const Json end = end_in_directory(place); end.is_object()) {
+      picture.result = end;
+      if (seen(picture)) result = {};
+      return system_->finish(0);
+    }
+    timer = system_->after(kLookEvery, look_at_directory);
+  };
+  timer = system_->after(kLookEvery, look_at_directory);
   const os::Pending alarm = system_->after(limit, [&] { system_->finish(0); });
   system_->run();
   return result;

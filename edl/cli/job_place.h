@@ -62,6 +62,7 @@ class JobConnection {
  private:
   Result<void> open(const JobPlace& place);
   Result<void> find_addresses(JobPlace& place);
+  Json end_in_directory(const JobPlace& place);
 
   const JobOptions& options_;
   const os::Machine machine_;
