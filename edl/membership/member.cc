@@ -15,7 +15,7 @@ constexpr Duration kJoinPauseMost = 30s;
 
 void Core::send(const model::WorkerId& to, Message message) {
   if (to == self_) return on_message(self_, message);
-  actions_.push_back(Send{to, std::move(message)});
+  actions_.emplace_back(Send{to, std::move(message)});
 }
 
 // A member follows the highest ballot that it has heard of, in direct messages too.
@@ -63,7 +63,7 @@ void Core::on_hand_over(const model::WorkerId& from, const Message& message) {
   if (here_.step < message.step) {
     leave_collective("a new view is being made");
     taking_ = true;
-    actions_.push_back(TakeRecord{message.who, message.step});
+    actions_.emplace_back(TakeRecord{message.who, message.step});
     return;
   }
   answer();
@@ -74,7 +74,7 @@ void Core::on_admit(const model::WorkerId& from, const Message& message) {
   loading_ = true;
   has_state_ = false;
   from_disk_ = !view_ || is_lost();  // founders share what one of them found there
-  actions_.push_back(GetState{message.ids, message.step});
+  actions_.emplace_back(GetState{message.ids, message.step});
 }
 
 void Core::on_state(const model::Position& here) {
@@ -135,7 +135,7 @@ void Core::learn(const model::View& view) {
   if (view.rank_of(self_)) {
     if (fits) return enter(view);
     leave_collective("cannot take part");
-    actions_.push_back(
+    actions_.emplace_back(
         Exit{text("cannot take part in view ", view.generation, ", which begins at step ",
                   view.first_step, ": it holds the state after ", here_.step)});
     return;
@@ -144,7 +144,7 @@ void Core::learn(const model::View& view) {
   if (is_member() && (leaving_ || view.cause == model::Cause::kScale || is_replaced)) {
     leave_collective("the next view is without it");
     entered_ = {};
-    actions_.push_back(Exit{text("left: view ", view.generation, " is without it")});
+    actions_.emplace_back(Exit{text("left: view ", view.generation, " is without it")});
   } else if (is_member() || handed_over_ || orphaned_ || from_disk_) {
     become_spare(text("view ", view.generation, " is without it: ", view.reason));
   } else if (std::exchange(owed_, std::nullopt)) {
@@ -165,11 +165,12 @@ void Core::enter(const model::View& view) {
   accused_.clear();
   join_pause_ = {};
   waits_for_ = view.halt.empty() ? "" : view.reason;
-  actions_.push_back(EnterView{view});
+  actions_.emplace_back(EnterView{view});
   for (const HaltKind kind :
        {HaltKind::kFinished, HaltKind::kStopped, HaltKind::kWaiting, HaltKind::kAbandoned}) {
     if (view.halt != name(kind)) continue;
-    actions_.push_back(Halt{kind, model::Step(view.first_step.value() - 1), leading_, view.reason});
+    actions_.emplace_back(
+        Halt{kind, model::Step(view.first_step.value() - 1), leading_, view.reason});
   }
   for (const model::Member& member : view.members) {
     if (member.id != self_ && !reaches(member.id)) trouble(member.id);
@@ -193,13 +194,13 @@ void Core::become_spare(const std::string& reason) {
   handed_over_ = false;
   owed_.reset();
   accused_.clear();
-  actions_.push_back(DropState{reason});
+  actions_.emplace_back(DropState{reason});
 }
 
 void Core::leave_collective(const std::string& reason) {
   if (left_) return;
   left_ = true;
-  actions_.push_back(LeaveCollective{reason});
+  actions_.emplace_back(LeaveCollective{reason});
 }
 
 // The link with a member is broken, or the member is dead. We leave at once, so that nobody waits
@@ -222,7 +223,7 @@ void Core::complain() {
     return;
   }
   complained_at_ = now_;
-  actions_.push_back(Complain{ballot_, leader_id_, text(self_, " does not reach it")});
+  actions_.emplace_back(Complain{ballot_, leader_id_, text(self_, " does not reach it")});
 }
 
 // How fast we are, from time to time.
@@ -242,7 +243,7 @@ void Core::ask() {
     if (founding && !has_state_ && !loading_) {
       loading_ = true;
       from_disk_ = true;
-      actions_.push_back(GetState{{}, {}});
+      actions_.emplace_back(GetState{{}, {}});
     }
   }
   if (now_ < ask_at_ || leader_id_.empty()) return;
@@ -267,7 +268,7 @@ void Core::ask_to_join() {
 
 void Core::ask_to_leave() {
   if (!is_member()) {
-    actions_.push_back(Exit{"left before it was a member"});
+    actions_.emplace_back(Exit{"left before it was a member"});
     return;
   }
   if (!leading_) {
