@@ -25,6 +25,14 @@ struct ChildScene : Program {
     const ConstBytes piece = bytes_of(words);
     child->stream().write(std::span(&piece, 1), [](auto) {});
   }
+  // Reads until so many bytes came, in however many pieces.
+  void hear(std::size_t bytes, std::function<void(const std::string&)> then) {
+    child->stream().read(buffer, [this, bytes, then](Result<std::size_t> got) {
+      heard += text_of(ConstBytes(buffer).first(got.value()));
+      if (heard.size() < bytes) return hear(bytes, then);
+      then(std::exchange(heard, ""));
+    });
+  }
   void expect_exit(Exit exit, Exit expected) {
     EXPECT_EQ(exit_text(exit), exit_text(expected));
     system.finish(0);
@@ -34,6 +42,7 @@ struct ChildScene : Program {
   std::string program;
   std::unique_ptr<Child> child;
   Bytes buffer;
+  std::string heard;
 };
 
 TEST_P(Children, their_exit_code_is_reported) {
@@ -62,8 +71,8 @@ TEST_P(Children, a_polite_request_reaches_them) {
   struct Polite : ChildScene {
     Polite(System& s, Stage& stage) : ChildScene(s, stage) {
       spawn({"terminate"}, [this](Exit exit) { expect_exit(exit, {.code = 7}); });
-      child->stream().read(buffer, [this](Result<std::size_t> got) {
-        EXPECT_EQ(got.value(), 5u);  // "ready"
+      hear(5, [this](const std::string& said) {
+        EXPECT_EQ(said, "ready");
         EXPECT_TRUE(child->signal(Signal::kTerminate).ok());
       });
     }
@@ -76,17 +85,11 @@ TEST_P(Children, talk_with_their_parent_and_see_it_close) {
     Talk(System& s, Stage& stage) : ChildScene(s, stage) {
       spawn({"echo"}, [this](Exit exit) { expect_exit(exit, {.code = 3}); });
       say("hello");
-      read();
-    }
-    void read() {
-      child->stream().read(buffer, [this](Result<std::size_t> got) {
-        heard += text_of(ConstBytes(buffer).first(got.value()));
-        if (heard.size() < 5) return read();
-        EXPECT_EQ(heard, "hello");
+      hear(5, [this](const std::string& said) {
+        EXPECT_EQ(said, "hello");
         child->stream().close();
       });
     }
-    std::string heard;
   };
   play<Talk>();
 }
@@ -96,13 +99,13 @@ TEST_P(Children, a_stopped_one_answers_once_it_continues) {
     Stopped(System& s, Stage& stage) : ChildScene(s, stage) {
       spawn({"echo"}, [](Exit) {});
       say("one");
-      child->stream().read(buffer, [this](auto) { stop(); });
+      hear(3, [this](auto) { stop(); });
     }
     void stop() {
       EXPECT_TRUE(child->signal(Signal::kStop).ok());
       wait = system.after(20ms, [this] {
         say("two");
-        child->stream().read(buffer, [this](auto) {
+        hear(3, [this](auto) {
           EXPECT_TRUE(continued);
           EXPECT_TRUE(child->signal(Signal::kKill).ok());
           system.finish(0);

@@ -156,7 +156,7 @@ void VirtualConnection::head_arrives(int i) {
     return retry_head(i);
   }
   // Who hears of no arrival sends what it has sent again, and soon nothing new.
-  if (from.packets_unacknowledged > kUnheardMax && network_.blocked(to.node, from.node)) {
+  if (from.unheard > kUnheardMax && network_.blocked(to.node, from.node)) {
     network_.trace_.hit("net.unheard_sender");
     return retry_head(i);
   }
@@ -175,8 +175,8 @@ void VirtualConnection::head_arrives(int i) {
   Segment segment = std::move(from.flight.front());
   from.flight.pop_front();
   if (!from.flight.empty()) schedule_head(i);
-  ++from.packets_unacknowledged;
-  send_acknowledgement(i, bytes, kFirstRetry);
+  ++from.unheard;
+  acknowledge(i, bytes, kFirstRetry);
   receive(1 - i, std::move(segment));
 }
 
@@ -189,25 +189,24 @@ void VirtualConnection::receive(int i, Segment segment) {
     end.incoming_bytes += segment.bytes.size();
     end.incoming.push_back({std::move(segment.bytes), 0, std::move(segment.memory)});
   }
-  serve_reader(i);
+  if (can_serve_reader(i)) end.process->deliver(reader_task(i));
 }
 
-// End 1 - i tells end i that `bytes` arrived, again and again while the way back is cut.
-void VirtualConnection::send_acknowledgement(int i, std::size_t bytes, Duration again_after) {
-  const Duration delay = network_.packet_delay(ends_[1 - i].node, ends_[i].node, 0);
-  network_.events_.after(delay, [self = shared_from_this(), i, bytes, again_after] {
-    End& sender = self->ends_[i];
-    if (self->network_.blocked(self->ends_[1 - i].node, sender.node)) {
-      const Duration next = std::min<Duration>(again_after * 2, kRetryMax);
-      self->network_.events_.after(
-          again_after, [self, i, bytes, next] { self->send_acknowledgement(i, bytes, next); });
-      return;
-    }
-    sender.unacknowledged -= bytes;
-    --sender.packets_unacknowledged;
-    self->pump(i);
-    self->serve_writer(i);
-  });
+// End 1 - i tells end i that `bytes` arrived: with the arrival, which saves an event for each
+// packet, or again and again while the way back is cut.
+void VirtualConnection::acknowledge(int i, std::size_t bytes, Duration again_after) {
+  End& sender = ends_[i];
+  if (network_.blocked(ends_[1 - i].node, sender.node)) {
+    const Duration next = std::min<Duration>(again_after * 2, kRetryMax);
+    network_.events_.after(again_after, [self = shared_from_this(), i, bytes, next] {
+      self->acknowledge(i, bytes, next);
+    });
+    return;
+  }
+  sender.unacknowledged -= bytes;
+  --sender.unheard;
+  pump(i);
+  serve_writer(i);
 }
 
 // End i tells the other that it knows no such connection. May be lost; the other asks again.
@@ -241,11 +240,14 @@ bool VirtualConnection::can_serve_reader(int i) const {
 }
 
 void VirtualConnection::serve_reader(int i) {
-  if (!can_serve_reader(i)) return;
-  // The answer is worked out when the process gets it: until then it may close or be stopped.
-  ends_[i].process->deliver_after(Duration::zero(), [self = shared_from_this(), i] {
+  if (can_serve_reader(i)) ends_[i].process->deliver_after(Duration::zero(), reader_task(i));
+}
+
+// The answer is worked out when the process gets it: until then it may close or be stopped.
+Task VirtualConnection::reader_task(int i) {
+  return [self = shared_from_this(), i] {
     if (self->can_serve_reader(i)) self->answer_reader(i);
-  });
+  };
 }
 
 void VirtualConnection::answer_reader(int i) {

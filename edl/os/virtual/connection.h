@@ -60,7 +60,7 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
     std::deque<Segment> queue;   // accepted, not yet sent
     std::deque<Segment> flight;  // sent, not yet received
     std::size_t unacknowledged = 0;
-    int packets_unacknowledged = 0;
+    int unheard = 0;  // packets that have arrived and are not acknowledged
     Time last_arrival{};
     bool head_waits_for_room = false;
   };
@@ -86,11 +86,12 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   void head_arrives(int i);
   void retry_head(int i);
   void receive(int i, Segment segment);
-  void send_acknowledgement(int i, std::size_t bytes, Duration again_after);
+  void acknowledge(int i, std::size_t bytes, Duration again_after);
   void send_reset(int i);
   void break_end(int i, Error error);
   bool can_serve_reader(int i) const;
   void serve_reader(int i);
+  Task reader_task(int i);
   void answer_reader(int i);
   void made_room(int i);
   std::size_t take(End& reader, ByteSpan into, SharedBytes& memory);

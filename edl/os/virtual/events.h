@@ -26,15 +26,17 @@ class EventQueue {
 
  private:
   struct Event {
-    Time at;
-    std::uint64_t order;
-    Task task;
+    Time at{};
+    std::uint64_t order = 0;
+    std::size_t task = 0;                       // its place in `tasks_`, which does not move
     bool operator<(const Event& other) const {  // the heap's top is the earliest
       return at != other.at ? at > other.at : order > other.order;
     }
   };
 
   std::vector<Event> heap_;
+  std::vector<Task> tasks_;
+  std::vector<std::size_t> free_;  // places in `tasks_`
   Time now_{};
   std::uint64_t order_ = 0;
   std::uint64_t count_ = 0;
