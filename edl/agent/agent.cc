@@ -1,8 +1,15 @@
 #include "edl/agent/agent.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace edl::agent {
+namespace {
+
+// The leader asks for a successor every 5 s while it has a reason to.
+constexpr Duration kSuccessorWished = 12s;
+
+}  // namespace
 
 void Agent::follow() {
   following_ =
@@ -14,8 +21,10 @@ void Agent::on_fact(const Result<store::Fact>& fact) {
   picture_.take(*fact);
   if (fact->kind == store::Fact::Kind::kCurrent) current_ = true;
   const std::string members = picture_.prefix + "members/";
-  if (fact->kind == store::Fact::Kind::kPut && fact->kv.key.starts_with(members)) {
-    note_member(fact->kv.key.substr(members.size()));
+  if (fact->kind == store::Fact::Kind::kPut) {
+    const std::string& key = fact->kv.key;
+    if (key.starts_with(members)) note_member(key.substr(members.size()));
+    if (key == picture_.prefix + "replace") successor_until_ = system_.now() + kSuccessorWished;
   }
   if (current_) act();
 }
@@ -69,37 +78,45 @@ void Agent::act() {
     if (workers_.empty() && picture_.alive() == 0 && starting_ == 0) write_stop();
     return;
   }
-  dismiss_replaced();
-  const std::uint32_t count = missing();
-  if (count > 0) start_workers(count);
+  keep_share();
 }
 
-// Whose successor has come goes by itself, unless something else changed the view at that moment.
-void Agent::dismiss_replaced() {
-  const std::string id = picture_.replaced_id();
-  const auto worker = workers_.find(id);
-  if (worker == workers_.end() || worker->second->leaving || picture_.in_view(id)) return;
-  worker->second->send(train::ParentFrame::kLeave, {{"cause", "scale"}});
-}
-
-std::uint32_t Agent::missing() {
+// Starts what is missing of our share, and sends away what is too much of it and in no view: whose
+// successor has come, or a successor that is not needed any more.
+void Agent::keep_share() {
   const std::string id = options_.mode == AgentMode::kJoin ? claim_ : "";
-  // Who is to get a successor does not count, so that one is started.
-  const std::uint32_t going = workers_.contains(picture_.replaced_id()) ? 1 : 0;
-  const auto ours = static_cast<std::uint32_t>(workers_.size()) + starting_ - going;
   std::uint32_t foreign = 0;
   for (const auto& [member, fields] : picture_.members) {
     const bool is_ours = workers_.contains(member) || has_ended(member);
     if (!is_ours && picture_.is_alive(member)) ++foreign;
   }
   const std::uint32_t wanted = picture_.wanted->workers;
-  const std::uint32_t share = std::min(share_of(picture_, id), wanted - std::min(wanted, foreign));
+  const std::uint32_t share = std::min(share_of(picture_, id), wanted - std::min(wanted, foreign)) +
+                              (awaits_successor() ? 1 : 0);
+  const auto ours = static_cast<std::uint32_t>(workers_.size()) + starting_;
   const Replacements answer = replacement_.decide(share, ours, system_.now());
   alarm_.cancel();
   if (answer.look_again) {
     alarm_ = system_.after(*answer.look_again - system_.now(), [this] { act(); });
   }
-  return answer.start;
+  if (answer.start > 0) start_workers(answer.start);
+  if (ours > share) dismiss(ours - share);
+}
+
+bool Agent::awaits_successor() const {
+  const std::string id = picture_.replaced_id();
+  return workers_.contains(id) && picture_.in_view(id) && system_.now() < successor_until_;
+}
+
+void Agent::dismiss(std::uint32_t count) {
+  if (!picture_.view) return;
+  for (const auto& [id, worker] : workers_) {
+    if (count == 0) return;
+    if (picture_.in_view(id)) continue;
+    --count;
+    if (std::exchange(worker->leaving, true)) continue;
+    worker->send(train::ParentFrame::kLeave, {{"cause", "scale"}});
+  }
 }
 
 // The member of ours with the lowest rank tells what happens, until it is none any more.

@@ -83,8 +83,9 @@ class Agent final : public os::Program {
   void note_member(const std::string& id);
   bool has_ended(const std::string& id) const;
   void act();
-  std::uint32_t missing();
-  void dismiss_replaced();
+  void keep_share();
+  bool awaits_successor() const;
+  void dismiss(std::uint32_t count);
   void choose_reporter();
   void ask_to_stop();
   void tell(const Json& event);
@@ -135,6 +136,7 @@ class Agent final : public os::Program {
   std::map<std::string, os::Pending> continues_;
   std::string reporter_;
   std::uint32_t starting_ = 0;  // that have no name yet
+  Time successor_until_{};      // the wish for one is void then, unless it is repeated
   int interrupts_ = 0;
   bool current_ = false;  // the picture is whole
   bool ending_ = false;

@@ -178,6 +178,12 @@ class Place:
     def directory(self, name):
         return Path(self.folder) / "edl-jobs" / name
 
+    def store_of(self, name):
+        """Options that reach the job's own store."""
+        run = json.loads((self.directory(name) / "run.json").read_text())
+        token = [f"--token-file={run['token_file']}"] if run.get("token_file") else []
+        return [f"--endpoint={','.join(run['store'])}", *token]
+
     def model(self, name):
         return (self.directory(name) / "model.safetensors").read_bytes()
 

@@ -63,6 +63,10 @@ class Scene(unittest.TestCase):
     def causes(self, events):
         return [e["cause"] for e in events if e["event"] == "view" and "pause_ms" not in e]
 
+    def nobody_died(self, events):
+        views = [(e["generation"], e["cause"], e["reason"]) for e in events if e["event"] == "view"]
+        self.assertNotIn("death", self.causes(events), views)
+
 
 class Bits(Scene):
     def test_the_number_of_workers_changes_no_bit(self):
@@ -160,7 +164,7 @@ class Drills(Scene):
     def test_a_slow_worker_is_not_dropped(self):
         job, events = self.drill("slow", "compute@150=slow:8")
         self.assertEqual(set(job.ends().values()), {"left"})
-        self.assertNotIn("death", self.causes(events))
+        self.nobody_died(events)
 
     def test_a_cut_link_costs_at_most_one_member(self):
         job, events = self.drill("cut", "compute@50/w1=cut:w2")
@@ -227,7 +231,22 @@ class Stragglers(Scene):
         self.assertLess(started["time"], replaced["time"])  # the new one first
         job.wait_step(job.kind("step")[-1]["step"] + 20)
         events = self.stops(job, "j")
-        self.assertNotIn("death", self.causes(events))
+        self.nobody_died(events)
+
+    def test_a_successor_that_nobody_needs_any_more_is_sent_away(self):
+        job = self.place.run("j", "--workers=2", f"--steps={LONG}", EVERY,
+                             program=["builtin:mlp", "--work=10"])
+        job.wait_step(10)
+        # As a leader would write it, once: w2 is as fast as the other, nobody asks again.
+        self.place.answer("store", "put", "/edl/v1/jobs/j/replace",
+                          '{"worker": "w2", "reason": "it was slow"}', *self.place.store_of("j"))
+        started = job.wait_for(lambda e: e["event"] == "worker" and e["id"] == "w3", "w3")
+        end = job.wait_for(lambda e: e["event"] == "worker" and e["id"] == "w3"
+                           and e["state"] == "exited", "the end of w3", seconds=120)
+        self.assertEqual((end["exit"]["class"], end["exit"]["code"]), ("left", 0), started)
+        job.wait_step(job.kind("step")[-1]["step"] + 20)
+        self.assertEqual({m["id"] for m in job.kind("view")[-1]["members"]}, {"w1", "w2"})
+        self.stops(job, "j")
 
 
 class Signals(Scene):
