@@ -2,6 +2,7 @@
 
 #include "edl/agent/event_file.h"
 #include "edl/cli/run_options.h"
+#include "edl/cli/status_report.h"
 #include "edl/cli/store_commands.h"
 
 namespace edl::cli {
@@ -136,16 +137,10 @@ Result<bool> JobConnection::change(const store::Change& change) {
 // The result of a job whose store has ended with it, as its events say; null while it runs.
 Json JobConnection::end_in_directory(const JobPlace& place) {
   if (!place.run || !place.run->embedded || !disk().lock(place.paths.lock()).ok()) return {};
-  Json end;
-  const auto read = agent::read_events(disk(), place.paths.events(), [&](const Json& event) {
-    const Json kind = event.value("event", Json());
-    if (kind == "started") end = Json();
-    if (kind == "finished" || kind == "failed") end = event;
-  });
-  if (!read.ok() || !end.is_object()) return {};
-  if (!end.contains("state")) end["state"] = end["event"];
-  if (end.contains("steps")) end["step"] = end["steps"];
-  return end;
+  JobStory story;
+  const auto read = agent::read_events(disk(), place.paths.events(),
+                                       [&](const Json& event) { story.take(event); });
+  return read.ok() ? story.result() : Json();
 }
 
 Result<void> JobConnection::wait_until(const JobPlace& place,

@@ -131,6 +131,16 @@ void JobStory::take(const Json& event) {
   if (kind == "finished" || kind == "failed") end = event;
 }
 
+Json JobStory::result() const {
+  if (!end.is_object()) return {};
+  Json result = end;
+  const std::string state = word(end, "state");
+  result["state"] = state.empty() ? word(end, "event") : state;
+  if (end.contains("steps")) result["step"] = end["steps"];
+  if (end.contains("epochs")) result["epoch"] = end["epochs"];
+  return result;
+}
+
 OrderedJson status_report(const StatusFacts& facts) {
   const JobStory& story = facts.story;
   const bool online = facts.picture.has_value();

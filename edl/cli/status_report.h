@@ -23,6 +23,8 @@ struct JobStory {
   std::map<std::string, Json> workers{};
 
   void take(const Json& event);
+  // The end as the store's key `result` tells it; null while the job goes on.
+  Json result() const;
 };
 
 struct StatusFacts {

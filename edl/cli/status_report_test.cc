@@ -84,6 +84,20 @@ TEST(Status, of_a_job_that_runs_no_more_comes_from_its_events) {
   EXPECT_EQ(status_report(facts)["state"], "waiting");
 }
 
+TEST(Status, an_end_that_only_the_events_tell_reads_like_the_result_in_the_store) {
+  JobStory story;
+  story.take({{"event", "started"}});
+  EXPECT_TRUE(story.result().is_null());
+  story.take({{"event", "finished"}, {"state", "stopped"}, {"steps", 7u}, {"epochs", 2u}});
+  EXPECT_EQ(story.result()["state"], "stopped");
+  EXPECT_EQ(story.result()["step"], 7);
+  EXPECT_EQ(story.result()["epoch"], 2);
+  story.take({{"event", "started"}});
+  EXPECT_TRUE(story.result().is_null()) << "it was resumed";
+  story.take({{"event", "failed"}, {"reason", "too many crashes"}});
+  EXPECT_EQ(story.result()["state"], "failed");
+}
+
 TEST(Status, has_every_field_whatever_is_known) {
   const auto report = status_report({.job = "a"});
   for (const char* name :
