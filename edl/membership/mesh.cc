@@ -118,7 +118,6 @@ void Mesh::adopt(std::unique_ptr<wire::Connection> connection) {
   now.connection = std::move(connection);
   now.pause = {};
   now.silent = false;
-  now.pinged = system_.now();
   events_.link(id, true);
 }
 
@@ -142,8 +141,7 @@ void Mesh::beat(const model::WorkerId& leader, const Limits& limits) {
   for (auto& [id, peer] : peers_) {
     if (!peer.connection) continue;
     const bool hurries = id == leader || leader == options_.id;
-    if (now - peer.pinged >= (hurries ? kLeaderBeat : kBeat)) {
-      peer.pinged = now;
+    if (now - peer.connection->last_sent() >= (hurries ? kLeaderBeat : kBeat)) {
       peer.connection->ping();
     }
     const Time heard = std::max(peer.connection->last_heard(), awake_since_);

@@ -65,7 +65,6 @@ class Mesh {
     std::unique_ptr<wire::Connection> connection{};
     os::Pending dialing{};
     Duration pause{};
-    Time pinged{};
     bool silent = false;
     Time heard_before{};  // the last that was heard before it was silent
     bool is_cut = false;

@@ -73,6 +73,7 @@ class Connection final : private FrameReceiver {
   std::string peer() const { return stream_->peer(); }
   // When the last byte came, also in the middle of a frame.
   Time last_heard() const { return last_heard_; }
+  Time last_sent() const { return last_sent_; }
 
  private:
   void on_frame(Frame frame) override;
