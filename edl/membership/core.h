@@ -131,6 +131,7 @@ class Core {
   bool is_forced() const;
   bool is_planned() const;
   void balance();
+  bool give_lead(const std::string& reason);
   bool has_successor_room(const Ids& stay) const;
   std::size_t room(const Ids& stay) const;
   void on_join(const model::WorkerId& from, const Message& message);

@@ -80,11 +80,17 @@ void Core::balance() {
     actions_.emplace_back(Replace{ballot_, *slow, text(*slow, " stays slow")});
     return;
   }
+  give_lead(text(self_, " is slow"));
+}
+
+// To the lowest rank that stays; false when there is none.
+bool Core::give_lead(const std::string& reason) {
   for (const model::WorkerId& id : alive_members()) {
     if (id == self_ || leavers_.contains(id) || !reaches(id)) continue;
-    actions_.emplace_back(TakeLead{ballot_, id, text(self_, " is slow")});
-    return;
+    actions_.emplace_back(TakeLead{ballot_, id, reason});
+    return true;
   }
+  return false;
 }
 
 // For one more than is wanted, because a member will go when it has come.

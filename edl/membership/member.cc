@@ -274,12 +274,7 @@ void Core::ask_to_leave() {
   if (!leading_) {
     return send(leader_id_, {.kind = Kind::kLeave, .text = std::string(name(*leaving_))});
   }
-  // A leader first gives the lead to the lowest rank that stays.
-  for (const model::WorkerId& id : alive_members()) {
-    if (id == self_ || leavers_.contains(id) || !reaches(id)) continue;
-    actions_.emplace_back(TakeLead{ballot_, id, text(self_, " leaves")});
-    return;
-  }
+  if (give_lead(text(self_, " leaves"))) return;
   leavers_[self_] = *leaving_;
   lead();
 }
