@@ -43,6 +43,10 @@ TrainWorldOptions options_of(std::uint64_t seed) {
     options.hunt = kChangePhases[random.below(kChangePhases.size())];
     options.hunt_after = random.between(Duration::zero(), Duration(5s));
   }
+  if (random.once_in(2)) {
+    options.blind = random.between(Duration(500ms), Duration(8s));
+    options.blind_after = random.between(Duration::zero(), Duration(5s));
+  }
   if (random.once_in(3)) {
     options.slow_node = static_cast<int>(random.below(static_cast<std::uint64_t>(options.nodes)));
     options.slowness = static_cast<double>(random.between(3, 10));
@@ -52,10 +56,10 @@ TrainWorldOptions options_of(std::uint64_t seed) {
 }
 
 // Seeds that found something:
-//  3138  a joiner had promised, was cut off, heard of a stable step of a later view first, took it,
+//  2925  a joiner had promised, was cut off, heard of a stable step of a later view first, took it,
 //        and then entered the view that counted on the step before.
 TEST(TrainWorld, seeds_of_old_mistakes) {
-  for (const std::uint64_t seed : {3138}) {
+  for (const std::uint64_t seed : {2925}) {
     TrainWorld world(options_of(seed));
     world.run();
     EXPECT_EQ(world.violation(), "") << seed;
@@ -64,13 +68,13 @@ TEST(TrainWorld, seeds_of_old_mistakes) {
 
 // What at least one of a hundred seeds must have met.
 std::vector<std::string> wanted_hits() {
-  std::vector<std::string> hits{"fault.kill",      "fault.power_cut",   "fault.stop",
-                                "fault.partition", "fault.one_way_cut", "fault.isolate",
-                                "fault.slow_link", "fault.lossy_link",  "fault.clock_jump",
-                                "fault.disk_full", "person.scales",     "halt.waiting",
-                                "halt.finished",   "view.start",        "view.join",
-                                "view.death",      "view.scale",        "view.resume",
-                                "view.rebalance",  "view.straggler",    "view.successor"};
+  std::vector<std::string> hits{
+      "fault.kill",        "fault.power_cut", "fault.stop",         "fault.partition",
+      "fault.one_way_cut", "fault.isolate",   "fault.slow_link",    "fault.lossy_link",
+      "fault.clock_jump",  "fault.disk_full", "fault.blind_joiner", "person.scales",
+      "halt.waiting",      "halt.finished",   "view.start",         "view.join",
+      "view.death",        "view.scale",      "view.resume",        "view.rebalance",
+      "view.straggler",    "view.successor"};
   for (std::uint64_t i = 0; i < kPhases; ++i) {
     hits.push_back(text("drill.", name(static_cast<model::FaultPhase>(i))));
   }

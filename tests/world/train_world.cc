@@ -99,6 +99,7 @@ class TrainWorld::Member final : public os::Program {
   }
 
   const train::Worker& worker() const { return worker_; }
+  const std::string& host() const { return host_; }
   void kill() { system_.processes().end_self({.signal = 9}); }
 
  private:
@@ -310,6 +311,7 @@ std::string TrainWorld::alive_text() const {
 void TrainWorld::run() {
   if (options_.faults > 0) unleash();
   hunting_ = !options_.hunt.empty();
+  blinding_ = options_.blind > Duration::zero();
   run_for(options_.faulty + options_.calm_max);
   if (!is_over()) {
     violate(text("no result; stable until step ", checker_.stable(), ", view ", checker_.views(),
@@ -332,9 +334,31 @@ void TrainWorld::hunt() {
   }
 }
 
+// It has promised what it has, and learns late what became of that.
+void TrainWorld::blind_joiner() {
+  if (world_.now().time_since_epoch() < options_.blind_after) return;
+  const bool is_publishing = std::any_of(alive_.begin(), alive_.end(), [](const auto& one) {
+    return one.second->worker().core().change_phase() == "publishing";
+  });
+  if (!is_publishing) return;
+  for (const auto& [id, member] : alive_) {
+    const membership::Core& core = member->worker().core();
+    if (core.is_member() || !core.has_state()) continue;
+    blinding_ = false;
+    world_.trace().hit("fault.blind_joiner");
+    const int node = node_called(member->host());
+    world_.cut_link(kStoreNode, node);
+    const Time healed = world_.now() + options_.blind;
+    world_.at(healed, [this, node] { world_.heal_link(kStoreNode, node); });
+    if (progress_by_) progress_by_ = healed + options_.recovery;
+    return;
+  }
+}
+
 // Asked after every event: nothing that is in the store for a moment is missed.
 bool TrainWorld::is_over() {
   if (hunting_) hunt();
+  if (blinding_) blind_joiner();
   look_at_store();
   if (progress_by_ && checker_.stable() != stable_when_calm_) progress_by_.reset();
   if (progress_by_ && world_.now() > *progress_by_ && result_.empty()) {
@@ -377,18 +401,21 @@ void TrainWorld::on_result(const std::string& value) {
   if (json["step"] != options_.job.steps) return violate(text("the result is ", value));
 }
 
+int TrainWorld::node_called(const std::string& host) const {
+  int node = kFirstNode;
+  while (world_.node_name(node) != host) ++node;
+  return node;
+}
+
 // A drill that struck has left its file.
 void TrainWorld::count_drills(const std::string& host, bool leads) {
-  for (int node = kFirstNode; node < world_.node_count(); ++node) {
-    if (world_.node_name(node) != host) continue;
-    const auto disk = world_.disk(node).face(0, [] { return true; });
-    for (std::size_t i = 0; i < options_.drills.size(); ++i) {
-      if (!disk->exists(text(kDir, "/faults/", i)) || !drilled_.emplace(host, i).second) continue;
-      const auto phase = name(options_.drills[i].phase);
-      world_.trace().hit(text("drill.", phase));
-      if (leads) world_.trace().hit(text("drill.", phase, ".leader"));
-      if (progress_by_) progress_by_ = world_.now() + options_.recovery;  // a fault, after all
-    }
+  const auto disk = world_.disk(node_called(host)).face(0, [] { return true; });
+  for (std::size_t i = 0; i < options_.drills.size(); ++i) {
+    if (!disk->exists(text(kDir, "/faults/", i)) || !drilled_.emplace(host, i).second) continue;
+    const auto phase = name(options_.drills[i].phase);
+    world_.trace().hit(text("drill.", phase));
+    if (leads) world_.trace().hit(text("drill.", phase, ".leader"));
+    if (progress_by_) progress_by_ = world_.now() + options_.recovery;  // a fault, after all
   }
 }
 

@@ -24,6 +24,8 @@ struct TrainWorldOptions {
   std::vector<model::Fault> drills{};  // once on each node
   std::string hunt{};                  // the first leader in this phase of a change is killed ...
   Duration hunt_after{};               // ... from then on
+  Duration blind{};                    // the first joiner about to be published hears no store ...
+  Duration blind_after{};              // ... for so long, from then on
   int slow_node = -1;                  // computes `slowness` times slower ...
   double slowness = 1;
   Duration slow_until{};  // ... until then
@@ -69,10 +71,12 @@ class TrainWorld {
   void note(const std::string& who, const std::string& what);
   void unleash();
   void hunt();
+  void blind_joiner();
   bool is_over();
   void violate(const std::string& what);
   void on_result(const std::string& value);
   void look_at_store();
+  int node_called(const std::string& host) const;
   void count_drills(const std::string& host, bool leads);
   void check_ledgers();
   membership::Rules rules() const;
@@ -92,6 +96,7 @@ class TrainWorld {
   store::Revision recorded_revision_ = 0;
   std::map<std::string, Member*> alive_;
   bool hunting_ = false;
+  bool blinding_ = false;
   TrainChecker checker_;
   os::VirtualWorld world_;  // last: its processes tell the rest when they end
 };
