@@ -19,9 +19,9 @@ struct Order {
 constexpr std::array<Order, 8> kOrders{{
     {"started", "job dir workers min max wanted logical_workers batch seed"},
     {"view",
-     "generation members first_step epoch position batch cause who reason pause_ms "
-     "predicted_pause_ms detect_ms "
-     "agree_ms transfer_ms resume_ms steps_redone parts_redone steps_lost"},
+     "generation members first_step epoch position batch cause who reason pause_ms detect_ms "
+     "agree_ms transfer_ms resume_ms steps_redone parts_redone steps_lost predicted_pause_ms "
+     "predicted_detect_ms predicted_agree_ms predicted_transfer_ms predicted_resume_ms"},
     {"step",
      "step epoch position samples loss lr workers generation step_ms samples_per_second applied "
      "digest"},

@@ -70,14 +70,18 @@ std::string members_text(const Json& event) {
               list_text(ids));
 }
 
+// What a pause goes into; the names of the fields begin with `prefix`.
+std::string parts_text(const Json& event, const std::string& prefix) {
+  const auto part = [&](const char* name) { return milliseconds(event, (prefix + name).c_str()); };
+  return text(part("pause_ms"), ": ", part("detect_ms"), " to detect, ", part("agree_ms"),
+              " to agree (", part("transfer_ms"), " of it handing over), ", part("resume_ms"),
+              " to resume.");
+}
+
 std::string cost_text(const Json& event) {
-  std::string out =
-      text(" It paused training for ", milliseconds(event, "pause_ms"), ": ",
-           milliseconds(event, "detect_ms"), " to detect, ", milliseconds(event, "agree_ms"),
-           " to agree (", milliseconds(event, "transfer_ms"), " of it handing over), ",
-           milliseconds(event, "resume_ms"), " to resume.");
+  std::string out = text(" It paused training for ", parts_text(event, ""));
   if (event.value("predicted_pause_ms", Json()).is_number()) {
-    out += text(" Expected were ", milliseconds(event, "predicted_pause_ms"), ".");
+    out += text(" Expected were ", parts_text(event, "predicted_"));
   }
   const auto count = [&](const char* name) { return event.value(name, Json(0)); };
   if (count("steps_redone") != 0 || count("parts_redone") != 0) {

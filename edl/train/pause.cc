@@ -1,6 +1,7 @@
 #include "edl/train/pause.h"
 
 #include <algorithm>
+#include <array>
 
 namespace edl::train {
 namespace {
@@ -12,6 +13,19 @@ double milliseconds(Duration duration) {
 // Publishing is one write; what is said between members is short beside it. A broken link is given
 // some time to come back.
 constexpr Duration kMend = 30ms;
+
+struct Field {
+  const char* real;
+  const char* predicted;
+  Duration Pause::*part;
+};
+constexpr std::array<Field, 5> kFields{{
+    {"pause_ms", "predicted_pause_ms", &Pause::whole},
+    {"detect_ms", "predicted_detect_ms", &Pause::detect},
+    {"agree_ms", "predicted_agree_ms", &Pause::agree},
+    {"transfer_ms", "predicted_transfer_ms", &Pause::transfer},
+    {"resume_ms", "predicted_resume_ms", &Pause::resume},
+}};
 
 bool is_forced(model::Cause cause) { return cause == model::Cause::kDeath; }
 bool is_beginning(model::Cause cause) {
@@ -40,31 +54,41 @@ void PauseClock::entered(Time now, const Entered& facts) {
   facts_ = facts;
 }
 
-std::optional<Duration> PauseClock::expected(model::Cause cause) const {
+std::optional<Pause> PauseClock::expected(model::Cause cause) const {
   if (is_beginning(cause)) return std::nullopt;
-  const std::optional<Duration>& average = is_forced(cause) ? forced_ : planned_;
+  const std::optional<Pause>& average = is_forced(cause) ? forced_ : planned_;
   if (average || !store_write_) return average;
-  return 2 * *store_write_ + (is_forced(cause) ? kMend : Duration());
+  Pause guess{.agree = 2 * *store_write_, .resume = median_step_};
+  if (is_forced(cause)) guess.detect = kMend;
+  guess.whole = guess.detect + guess.agree;
+  return guess;
 }
 
 std::optional<Json> PauseClock::completed(Time now, Duration median_step) {
   const std::optional<Time> before = std::exchange(last_completed_, now);
+  median_step_ = median_step;
   if (!entered_) return std::nullopt;
+  const std::optional<Pause> predicted = expected(facts_.cause);
   // A member that only joins now has not been kept from anything.
-  const Duration pause = before ? now - *before - median_step : Duration();
-  const std::optional<Duration> predicted = expected(facts_.cause);
-  Json fields{{"pause_ms", milliseconds(pause)},
-              {"predicted_pause_ms", predicted ? Json(milliseconds(*predicted)) : Json()},
-              {"detect_ms", milliseconds(*prepared_ - *noticed_)},
-              {"agree_ms", milliseconds(*entered_ - *prepared_)},
-              {"transfer_ms", milliseconds(transfer_)},
-              {"resume_ms", milliseconds(now - *entered_)},
-              {"steps_redone", 0},
+  const Pause real{.whole = before ? now - *before - median_step : Duration(),
+                   .detect = *prepared_ - *noticed_,
+                   .agree = *entered_ - *prepared_,
+                   .transfer = transfer_,
+                   .resume = now - *entered_};
+  Json fields{{"steps_redone", 0},
               {"parts_redone", facts_.parts_redone},
               {"steps_lost", facts_.steps_lost}};
+  for (const Field& field : kFields) {
+    fields[field.real] = milliseconds(real.*field.part);
+    fields[field.predicted] = predicted ? Json(milliseconds((*predicted).*field.part)) : Json();
+  }
   if (before && !is_beginning(facts_.cause)) {
-    std::optional<Duration>& average = is_forced(facts_.cause) ? forced_ : planned_;
-    average = average ? (2 * *average + pause) / 3 : pause;
+    std::optional<Pause>& average = is_forced(facts_.cause) ? forced_ : planned_;
+    if (!average) average = real;
+    for (const Field& field : kFields) {
+      Duration& part = (*average).*field.part;
+      part = (2 * part + real.*field.part) / 3;
+    }
   }
   noticed_.reset();
   prepared_.reset();

@@ -10,6 +10,15 @@
 
 namespace edl::train {
 
+// A pause and what it goes into, in the terms of the `view` event; `transfer` is part of `agree`.
+struct Pause {
+  Duration whole{};
+  Duration detect{};
+  Duration agree{};
+  Duration transfer{};
+  Duration resume{};
+};
+
 class PauseClock {
  public:
   // Something is wrong, or is asked for; the first time counts.
@@ -29,7 +38,7 @@ class PauseClock {
 
   // How long a change of this cause will keep us, from those before it; until there was one, from
   // how long the store takes. Nothing for the first view and for one after all were lost.
-  std::optional<Duration> expected(model::Cause cause) const;
+  std::optional<Pause> expected(model::Cause cause) const;
 
  private:
   std::optional<Time> last_completed_;
@@ -38,9 +47,10 @@ class PauseClock {
   std::optional<Time> handing_over_;
   std::optional<Time> entered_;
   std::optional<Duration> store_write_;
-  std::optional<Duration> planned_;  // averages, the last ones count most
-  std::optional<Duration> forced_;
+  std::optional<Pause> planned_;  // averages, the last ones count most
+  std::optional<Pause> forced_;
   Duration transfer_{};
+  Duration median_step_{};
   Entered facts_{};
 };
 

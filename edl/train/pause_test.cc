@@ -25,6 +25,8 @@ class Life {
     return clock.completed(now, 10ms).value();
   }
 
+  Duration expected(model::Cause cause) const { return clock.expected(cause).value().whole; }
+
   PauseClock clock;
   Time now{1s};
 };
@@ -45,18 +47,24 @@ TEST(Pause, is_expected_from_the_store_until_there_was_one) {
   EXPECT_TRUE(life.change(model::Cause::kStart, 500ms)["predicted_pause_ms"].is_null());
   EXPECT_FALSE(life.clock.expected(model::Cause::kScale));  // a beginning says nothing of it
   life.clock.store_answered(2ms);
-  EXPECT_EQ(life.clock.expected(model::Cause::kScale), Duration(4ms));
-  EXPECT_GT(life.clock.expected(model::Cause::kDeath), Duration(4ms));
+  EXPECT_EQ(life.expected(model::Cause::kScale), Duration(4ms));
+  EXPECT_GT(life.expected(model::Cause::kDeath), Duration(4ms));
+  EXPECT_EQ(life.clock.expected(model::Cause::kScale)->resume, Duration(10ms));
 }
 
 TEST(Pause, is_expected_from_those_before_of_the_same_kind) {
   Life life;
   life.change(model::Cause::kJoin, 6ms);
-  EXPECT_DOUBLE_EQ(life.change(model::Cause::kLeave, 9ms)["predicted_pause_ms"], 6);
-  EXPECT_EQ(life.clock.expected(model::Cause::kScale), Duration(7ms));
+  const Json second = life.change(model::Cause::kLeave, 9ms);
+  EXPECT_DOUBLE_EQ(second["predicted_pause_ms"], 6);
+  EXPECT_DOUBLE_EQ(second["predicted_detect_ms"], 0);
+  EXPECT_DOUBLE_EQ(second["predicted_agree_ms"], 6);
+  EXPECT_DOUBLE_EQ(second["predicted_transfer_ms"], 0);
+  EXPECT_DOUBLE_EQ(second["predicted_resume_ms"], 10);
+  EXPECT_EQ(life.expected(model::Cause::kScale), Duration(7ms));
   life.change(model::Cause::kDeath, 60ms);
-  EXPECT_EQ(life.clock.expected(model::Cause::kScale), Duration(7ms));
-  EXPECT_EQ(life.clock.expected(model::Cause::kDeath), Duration(60ms));
+  EXPECT_EQ(life.expected(model::Cause::kScale), Duration(7ms));
+  EXPECT_EQ(life.expected(model::Cause::kDeath), Duration(60ms));
 }
 
 }  // namespace

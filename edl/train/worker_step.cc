@@ -158,7 +158,7 @@ void Worker::write_progress() {
     value["seconds_left"] = std::max(0.0, left) / speed_;
   }
   if (const auto pause = pause_.expected(model::Cause::kScale)) {
-    value["planned_pause_ms"] = seconds(*pause) * 1000;
+    value["planned_pause_ms"] = seconds(pause->whole) * 1000;
   }
   progressing_ =
       membership_.write_as_leader(membership_.keys().progress(), json_line(value),
