@@ -299,6 +299,26 @@ class Stopping(Scene):
         steps = [e["step"] for e in self.kept_events() if e["event"] == "step"]
         self.assertEqual(steps, sorted(set(steps)))
 
+    def test_stop_answers_when_the_job_and_its_store_are_gone_first(self):
+        job = self.run_job("--workers=1", "--steps=100000")
+        job.wait_step(1)
+        worker = job.pid_of("w1")
+        os.kill(worker, signal.SIGSTOP)
+        asking = subprocess.Popen([EDL, "stop", "j", "--json"], cwd=self.folder, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + PATIENCE
+        while self.answer("status", "j")["state"] != "stopping":
+            self.assertLess(time.monotonic(), deadline)
+        os.kill(asking.pid, signal.SIGSTOP)
+        os.kill(worker, signal.SIGCONT)
+        self.assertEqual(job.end()[0], 0)
+        os.kill(asking.pid, signal.SIGCONT)
+        answer, complaint = asking.communicate(timeout=PATIENCE)
+        self.assertEqual(asking.returncode, 0, complaint)
+        stopped = json.loads(answer)
+        self.assertEqual((stopped["state"], stopped["step"]),
+                         ("stopped", job.events[-1]["steps"]))
+
     def test_resume_refuses_a_job_that_runs(self):
         job = self.run_job("--workers=1", "--steps=100000")
         job.wait_step(1)
