@@ -177,6 +177,7 @@ void Worker::act(const membership::EnterView& enter) {
 void Worker::act(const membership::DropState& drop) {
   log_.info("drops its state", {{"why", drop.reason}});
   ++state_number_;
+  ++halts_;
   next_state_.reset();
   view_.reset();
   under_way_.reset();

@@ -66,6 +66,7 @@ class Worker {
  private:
   struct CheckpointUnderWay {
     std::shared_ptr<checkpoint::StateCopy> copy;
+    std::uint64_t state_number = 0;  // of the state that was copied
     Duration stall{};
     std::function<void(Result<checkpoint::Written>)> done;
   };
@@ -109,8 +110,8 @@ class Worker {
   void checkpoint_if_due();
   void write_checkpoint(std::function<void(Result<checkpoint::Written>)> done);
   void write_when_stable();
-  void record_checkpoint(const checkpoint::Written& written, Duration stall,
-                         std::function<void(Result<checkpoint::Written>)> done);
+  void record_checkpoint(const checkpoint::Written& written, std::uint64_t state_number,
+                         Duration stall, std::function<void(Result<checkpoint::Written>)> done);
   void finish(const membership::Halt& halt);
   void put_result(const membership::Halt& halt, const checkpoint::Written& written);
   std::vector<store::Change::Put> beside_view(const model::View& view) const;

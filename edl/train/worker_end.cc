@@ -34,6 +34,8 @@ Json checkpoint_value(const std::vector<checkpoint::Recorded>& recorded, const s
           {"recorded", recorded}};
 }
 
+Error another_state() { return {Code::kConflict, "it holds another state now"}; }
+
 }  // namespace
 
 void Worker::checkpoint_if_due() {
@@ -47,11 +49,13 @@ void Worker::checkpoint_if_due() {
 // A copy of the state now; it is written once its step is stable.
 void Worker::write_checkpoint(std::function<void(Result<checkpoint::Written>)> done) {
   const Time began = system_.now();
-  copy_state([this, began, done = std::move(done)](std::shared_ptr<checkpoint::StateCopy> copy) {
+  copy_state([this, began, number = state_number_,
+              done = std::move(done)](std::shared_ptr<checkpoint::StateCopy> copy) {
     if (copy == nullptr) return done(Error{Code::kExhausted, "the state could not be copied"});
+    if (number != state_number_) return done(another_state());
     const Duration stall = system_.now() - began;
     interval_.begun(system_.now(), copy->state().position.step, stall);
-    under_way_ = CheckpointUnderWay{std::move(copy), stall, done};
+    under_way_ = CheckpointUnderWay{std::move(copy), number, stall, done};
     write_when_stable();
   });
 }
@@ -71,21 +75,25 @@ void Worker::write_when_stable() {
   keeper_.write(
       now.copy,
       [this, step](checkpoint::Phase phase) { drill_.enter_off_loop(fault_phase(phase), step); },
-      [this, stall = now.stall, ended](Result<checkpoint::Written> written) {
+      [this, number = now.state_number, stall = now.stall,
+       ended](Result<checkpoint::Written> written) {
         if (!written.ok()) {
           log_.error("cannot write a checkpoint", {{"why", written.error().message}});
           return ended(written.error());
         }
         interval_.written(written->took);
-        record_checkpoint(*written, stall, ended);
+        record_checkpoint(*written, number, stall, ended);
       });
 }
 
-// What is not recorded does not count. Only the leader records.
-void Worker::record_checkpoint(const checkpoint::Written& written, Duration stall,
+// What is not recorded does not count. Only the leader records, and only of the state that it still
+// has: after a loss of all members another history may have begun.
+void Worker::record_checkpoint(const checkpoint::Written& written, std::uint64_t state_number,
+                               Duration stall,
                                std::function<void(Result<checkpoint::Written>)> done) {
   drill_.enter(Phase::kCheckpointRecord, written.step);
   if (ended_) return;
+  if (state_number != state_number_) return done(another_state());
   if (!core().leads()) return done(Error{Code::kConflict, "somebody else leads now"});
   std::vector<checkpoint::Recorded> recorded = recorded_;
   std::erase_if(recorded, [&](const auto& one) { return one.step >= written.step; });
@@ -93,11 +101,12 @@ void Worker::record_checkpoint(const checkpoint::Written& written, Duration stal
   if (recorded.size() > kRecordedMax) recorded.erase(recorded.begin());
   Json value = checkpoint_value(recorded, written.path, options_.membership.host);
   value["state_hash"] = written.state_hash;
-  const auto tell = [this, written, stall, done, recorded](Result<bool> wrote) {
+  const auto tell = [this, written, state_number, stall, done, recorded](Result<bool> wrote) {
     if (!wrote.ok()) {
       // The store is away or did not answer; the same again does no harm.
-      recording_ = system_.after(
-          kRecordAgain, [this, written, stall, done] { record_checkpoint(written, stall, done); });
+      recording_ = system_.after(kRecordAgain, [this, written, state_number, stall, done] {
+        record_checkpoint(written, state_number, stall, done);
+      });
       return;
     }
     if (!*wrote) return done(Error{Code::kConflict, "somebody else leads now"});
