@@ -156,9 +156,9 @@ class Place:
     def resume(self, name, *options):
         return self.start("resume", "--json", f"--trace-samples={name}.trace", *options, name)
 
-    def edl(self, *words, code=0):
+    def edl(self, *words, code=0, patience=PATIENCE):
         done = subprocess.run([self.edl_path, *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=PATIENCE, check=False)
+                              text=True, timeout=patience, check=False)
         if done.returncode != code:
             raise Wrong(f"edl {' '.join(words)} ended with {done.returncode}, not {code}:\n"
                         f"{done.stdout}{done.stderr}")
@@ -331,7 +331,8 @@ def check_finished(place, name, reference, may_be_lost=False):
 def check_told(place, name, may_be_lost=False):
     """Proof and events of a job that finished or was stopped."""
     try:
-        place.edl("verify", name, f"--trace={name}.trace")
+        # A trace of hours is long.
+        place.edl("verify", name, f"--trace={name}.trace", patience=10 * PATIENCE)
     except Wrong as wrong:
         raise Wrong(f"{wrong}\n{place.logs(name)}") from None
     events = place.kept_events(name)
