@@ -9,6 +9,11 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 set(EDL_FLAVOUR "release" CACHE STRING "release, debug, asan, tsan or fuzz")
 option(EDL_FUZZ "build the libFuzzer targets instead of the tests" OFF)
+# The sanitizers would watch torch's libraries, which were not built for that.
+set(EDL_TORCH OFF)
+if(EDL_FLAVOUR STREQUAL "release" OR EDL_FLAVOUR STREQUAL "debug")
+  set(EDL_TORCH ON)
+endif()
 
 # Nothing may reorder or contract floating point: the same sums must give the same bits everywhere.
 add_compile_options(-Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "edl/base/random.h"
+
 namespace edl::train {
 namespace {
 
@@ -20,6 +22,11 @@ std::byte* aligned_zeros(std::size_t bytes) {
 std::uint32_t filled_parts(const model::StepPlan& plan, std::uint32_t logical_workers) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(plan.positions.size(), logical_workers));
+}
+
+// Of what logical worker v draws in a step, whoever carries it.
+std::uint64_t random_seed(std::uint64_t seed, model::Step step, model::LogicalWorker v) {
+  return mix64(mix64(mix64(seed) ^ step.value()) ^ v.value());
 }
 
 bool is_same(const model::StepPlan& one, const model::StepPlan& other) {
@@ -121,7 +128,8 @@ void Stepper::compute_next() {
                     .epoch = plan_->epoch,
                     .v = v,
                     .step_samples = plan_->positions.size(),
-                    .micro = view_->batch.micro};
+                    .micro = view_->batch.micro,
+                    .random_seed = random_seed(seed_, plan_->step, v)};
   const model::SampleOrder order(trainee_.samples(), seed_, plan_->epoch);
   const model::PositionRange positions = plan_->part(v, rules_.logical_workers);
   for (std::uint64_t p = positions.from; p < positions.to; ++p) {

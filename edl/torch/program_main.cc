@@ -1,0 +1,40 @@
+// What stands behind the `main` of a program: its arguments, its environment and its end.
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "edl/base/text.h"
+#include "edl/os/posix/system.h"
+#include "edl/torch/program.h"
+#include "edl/torch/trainee.h"
+#include "edl/train/parent_frame.h"
+#include "edl/train/worker_main.h"
+
+namespace edl::torch {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const Program& program) {
+  const std::string said = variable(os::kParentVariable);
+  int parent = -1;
+  std::from_chars(said.data(), said.data() + said.size(), parent);
+  if (parent < 0) {
+    std::fprintf(stderr, "%s: this program is trained by EDL; start it with: edl run %s\n",
+                 argc > 0 ? argv[0] : "", argc > 0 ? argv[0] : "PROGRAM");
+    return 2;
+  }
+  train::WorkerProgram worker;
+  worker.facts = {
+      {"samples", program.data()->size()}, {"batch", program.batch}, {"epochs", program.epochs}};
+  if (program.logical_workers) worker.facts["logical_workers"] = *program.logical_workers;
+  worker.make = [&program] { return TorchTrainee::make(program); };
+  return train::worker_main(worker, variable(train::kRoleVariable), parent);
+}
+
+}  // namespace edl::torch
