@@ -92,6 +92,11 @@ class Scene(unittest.TestCase):
         self.jobs.append(job)
         return job
 
+    def kill_store(self):
+        stores = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)
+                  and b"serve" in (p / "cmdline").read_bytes()]
+        os.kill(int(stores[0].name), signal.SIGKILL)
+
     def edl(self, *arguments, code=0):
         done = subprocess.run([EDL, *arguments], cwd=self.folder, capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
@@ -260,9 +265,7 @@ class Dying(Scene):
     def test_the_store_may_die(self):
         job = self.run_job("--workers=2", "--steps=60")
         job.wait_step(5)
-        stores = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)
-                  and b"serve" in (p / "cmdline").read_bytes()]
-        os.kill(int(stores[0].name), signal.SIGKILL)
+        self.kill_store()
         code, said = job.end()
         self.assertEqual(code, 0, said)
         self.assertIn("starting it again", said)
@@ -310,6 +313,7 @@ class Stopping(Scene):
         while self.answer("status", "j")["state"] != "stopping":
             self.assertLess(time.monotonic(), deadline)
         os.kill(asking.pid, signal.SIGSTOP)
+        self.kill_store()  # what it would have said is not on its way to the one who asks
         os.kill(worker, signal.SIGCONT)
         self.assertEqual(job.end()[0], 0)
         os.kill(asking.pid, signal.SIGCONT)
