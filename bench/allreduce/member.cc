@@ -177,15 +177,21 @@ void Member::reduce() {
     const auto done = all_reduce_->contribute(nodes[i], Buffer(ByteSpan(sums_[i])));
     EDL_CHECK(done.ok());
   }
-  if (!is_reduced_) system_->run();
+  while (!is_reduced_) system_->run();  // it also returns for what was done outside of it
   step_ = step_.next();
 }
 
 // The loop stands still between commands: nobody may wait for what has not left it.
 void Member::wait_for_all() {
   os::Pending pause;
-  exchange_.barrier([&] { pause = system_->after(5ms, [&] { system_->finish(0); }); });
-  system_->run();
+  bool is_over = false;
+  exchange_.barrier([&] {
+    pause = system_->after(5ms, [&] {
+      is_over = true;
+      system_->finish(0);
+    });
+  });
+  while (!is_over) system_->run();
 }
 
 }  // namespace edl::bench
