@@ -1,7 +1,6 @@
 #include "edl/agent/agent.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace edl::agent {
 namespace {
@@ -114,8 +113,7 @@ void Agent::dismiss(std::uint32_t count) {
     if (count == 0) return;
     if (picture_.in_view(id)) continue;
     --count;
-    if (std::exchange(worker->leaving, true)) continue;
-    worker->send(train::ParentFrame::kLeave, {{"cause", "scale"}});
+    if (!worker->leaving) worker->ask_to_leave();
   }
 }
 

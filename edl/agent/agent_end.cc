@@ -104,10 +104,7 @@ void Agent::leave_job() {
   };
   job_store_->edit_wanted(less, [this] {
     ending_ = true;
-    for (const auto& [id, worker] : workers_) {
-      worker->leaving = true;
-      worker->send(train::ParentFrame::kLeave, {{"cause", "scale"}});
-    }
+    for (const auto& [id, worker] : workers_) worker->ask_to_leave();
     end_alarm_ = system_.after(options_.grace, [this] { finish(0); });
     act();
   });

@@ -40,6 +40,11 @@ void WorkerProcess::send(train::ParentFrame type, const Json& body) {
   }
 }
 
+void WorkerProcess::ask_to_leave() {
+  leaving = true;
+  send(train::ParentFrame::kLeave, {{"cause", "scale"}});
+}
+
 void WorkerProcess::signal(os::Signal signal) {
   if (child_) (void)child_->signal(signal);
 }

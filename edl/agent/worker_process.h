@@ -34,6 +34,8 @@ class WorkerProcess final : public wire::FrameReceiver {
   // It runs now.
   void attach(std::unique_ptr<os::Child> child);
   void send(train::ParentFrame type, const Json& body);
+  // It leaves at the next boundary, and nobody replaces it.
+  void ask_to_leave();
   void signal(os::Signal signal);
   // The process has ended.
   void exited(os::Exit exit);

@@ -44,17 +44,12 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int parent_descriptor() {
-  const auto number = parse_number(variable(os::kParentVariable));
-  return number && *number <= 1024 ? static_cast<int>(*number) : -1;
-}
-
 int run(std::vector<std::string> arguments) {
   Output out([](std::string_view content) { return write(stdout, content); });
   Output errors([](std::string_view content) { return write(stderr, content); });
   CommandLine line(EDL_VERSION);
-  Console console{read_input, errors, parent_descriptor(), variable(train::kRoleVariable),
-                  arguments};
+  Console console{read_input, errors, train::parent_descriptor(variable(os::kParentVariable)),
+                  variable(train::kRoleVariable), arguments};
   add_commands(line, console);
   const int exit_code = line.run(std::move(arguments), out, errors);
   out.flush();

@@ -4,32 +4,32 @@
 
 #include <torch/torch.h>
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "edl/base/bytes.h"
-#include "edl/base/result.h"
-#include "edl/checkpoint/tensor.h"
-#include "edl/collective/elements.h"
+#include "edl/train/trainee.h"
 
 namespace edl::torch {
 
-inline constexpr std::size_t kTensorAlignment = 64;
-
-// What a type is called elsewhere; an error for those that cannot be trained or kept.
-Result<checkpoint::Dtype> dtype_of(const ::torch::Tensor& tensor);
-Result<collective::Element> element_of(const ::torch::Tensor& tensor);
+// What a type of numbers is called elsewhere; nothing for those that cannot be summed.
+struct NumberType {
+  checkpoint::Dtype dtype;
+  collective::Element element;
+};
+std::optional<NumberType> number_type(::torch::ScalarType type);
 
 struct FlatTensor {
   std::string name;
-  ::torch::Tensor tensor;  // lies in the flat memory
+  std::vector<std::int64_t> shape{};
   std::size_t offset = 0;  // bytes
   std::size_t bytes = 0;
+  ::torch::Tensor tensor{};  // lies in the flat memory
 };
 
-// Tensors of one type.
+// Tensors of one type, which number_type knows.
 class Flat {
  public:
   explicit Flat(::torch::ScalarType type) : type_(type) {}
@@ -46,6 +46,8 @@ class Flat {
   ByteSpan memory() { return {memory_.get(), bytes_}; }
   // Of tensor i, as it lies in other memory that is laid out in the same way.
   ::torch::Tensor at(std::size_t i, std::byte* other) const;
+  // Adds all of them, by their names.
+  void append_to(std::vector<train::StateTensor>& state);
 
  private:
   struct Free {
@@ -55,7 +57,6 @@ class Flat {
   ::torch::ScalarType type_;
   std::size_t bytes_ = 0;
   std::vector<FlatTensor> tensors_;
-  std::vector<std::vector<std::int64_t>> shapes_;
   std::unique_ptr<std::byte, Free> memory_;
 };
 

@@ -219,17 +219,9 @@ void OptimizerState::lay_out() {
 }
 
 void OptimizerState::append_to(std::vector<train::StateTensor>& state) {
-  const std::vector<std::string> slots = kind_->slots();
+  for (const auto& flat : flats_) flat->append_to(state);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
-    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-      const Tensor& tensor = entry.tensors[slot];
-      state.push_back({text("optimizer/", entry.parameter.name, "/", slots[slot]),
-                       dtype_of(tensor).value(),
-                       tensor.sizes().vec(),
-                       {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
-    }
-    state.push_back({text("optimizer/", entry.parameter.name, "/step"),
+    state.push_back({text("optimizer/", entries_[i].parameter.name, "/step"),
                      checkpoint::Dtype::kI64,
                      {},
                      std::as_writable_bytes(std::span(&counts_[i], 1))});

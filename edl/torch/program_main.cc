@@ -1,5 +1,4 @@
 // What stands behind the `main` of a program: its arguments, its environment and its end.
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,19 +20,17 @@ std::string variable(const char* name) {
 }  // namespace
 
 int run(int argc, char** argv, const Program& program) {
-  const std::string said = variable(os::kParentVariable);
-  int parent = -1;
-  std::from_chars(said.data(), said.data() + said.size(), parent);
+  const int parent = train::parent_descriptor(variable(os::kParentVariable));
   if (parent < 0) {
     std::fprintf(stderr, "%s: this program is trained by EDL; start it with: edl run %s\n",
                  argc > 0 ? argv[0] : "", argc > 0 ? argv[0] : "PROGRAM");
     return 2;
   }
   train::WorkerProgram worker;
-  worker.facts = {
-      {"samples", program.data()->size()}, {"batch", program.batch}, {"epochs", program.epochs}};
+  const auto data = program.data();  // once: workers that are forked from here share it
+  worker.facts = {{"samples", data->size()}, {"batch", program.batch}, {"epochs", program.epochs}};
   if (program.logical_workers) worker.facts["logical_workers"] = *program.logical_workers;
-  worker.make = [&program] { return TorchTrainee::make(program); };
+  worker.make = [&program, &data] { return TorchTrainee::make(program, data); };
   return train::worker_main(worker, variable(train::kRoleVariable), parent);
 }
 

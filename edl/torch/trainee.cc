@@ -41,25 +41,20 @@ Tensor numbers(std::byte* memory, std::uint64_t count, ::torch::ScalarType type)
 // Reading only.
 std::byte* writable(ConstBytes bytes) { return const_cast<std::byte*>(bytes.data()); }
 
-collective::Element element(::torch::ScalarType type) {
-  if (type == ::torch::kInt64) return collective::Element::kI64;
-  return type == ::torch::kFloat64 ? collective::Element::kF64 : collective::Element::kF32;
-}
-
 }  // namespace
 
 TorchTrainee::TorchTrainee(const Program& program, std::shared_ptr<const Dataset> data, Model model)
     : program_(program), data_(std::move(data)), model_(std::move(model)) {}
 
-Result<std::unique_ptr<train::Trainee>> TorchTrainee::make(const Program& program) {
+Result<std::unique_ptr<train::Trainee>> TorchTrainee::make(const Program& program,
+                                                           std::shared_ptr<const Dataset> data) {
   at::set_num_threads(1);
   return guarded([&]() -> Result<std::unique_ptr<train::Trainee>> {
-    auto data = program.data();
     Model model = program.model();
     if (data == nullptr || model.net == nullptr || model.optimizer == nullptr) {
       return Error{Code::kInvalid, "the program gives no data, no net or no optimizer"};
     }
-    std::unique_ptr<TorchTrainee> out(new TorchTrainee(program, std::move(data), std::move(model)));
+    std::unique_ptr<TorchTrainee> out(new TorchTrainee(program, data, std::move(model)));
     EDL_TRY(out->lay_out());
     return std::unique_ptr<train::Trainee>(std::move(out));
   });
@@ -75,13 +70,14 @@ TorchTrainee::Summed& TorchTrainee::summed_of(std::vector<std::unique_ptr<Summed
 }
 
 Result<void> TorchTrainee::add(Role role, const std::string& name, const Tensor& tensor) {
-  const bool is_count = role == Role::kBuffer && tensor.scalar_type() == ::torch::kInt64;
-  if (!is_count) {
-    const auto known = element_of(tensor);
-    if (!known.ok()) return Error{Code::kInvalid, text(name, ": ", known.error().message)};
+  const ::torch::ScalarType type = tensor.scalar_type();
+  const bool is_count = role == Role::kBuffer && type == ::torch::kInt64;
+  if (!is_count && (!number_type(type) || type == ::torch::kInt64)) {
+    return Error{Code::kInvalid, text(name, ": a tensor of ", c10::toString(type),
+                                      " cannot be trained; float32 and float64 can")};
   }
   auto& all = role == Role::kParameter ? parameters_ : buffers_;
-  Summed& summed = summed_of(all, tensor.scalar_type());
+  Summed& summed = summed_of(all, type);
   summed.flat.add(text("model/", name), tensor.sizes());
   summed.tensors.push_back(tensor);
   summed.flags.push_back(flag_count_++);
@@ -149,7 +145,7 @@ std::vector<collective::Segment> TorchTrainee::segments() const {
   std::vector<collective::Segment> out;
   for (const auto* all : {&parameters_, &buffers_}) {
     for (const auto& summed : *all) {
-      out.push_back({element(summed->flat.type()), summed->flat.count()});
+      out.push_back({number_type(summed->flat.type()).value().element, summed->flat.count()});
     }
   }
   out.push_back({collective::Element::kI64, flag_count_});
@@ -185,12 +181,7 @@ Result<void> TorchTrainee::initialise(std::uint64_t seed) {
 std::vector<train::StateTensor> TorchTrainee::state() {
   std::vector<train::StateTensor> out;
   for (const auto* all : {&parameters_, &buffers_}) {
-    for (const auto& summed : *all) {
-      for (FlatTensor& one : summed->flat.tensors()) {
-        out.push_back({one.name, dtype_of(one.tensor).value(), one.tensor.sizes().vec(),
-                       summed->flat.memory().subspan(one.offset, one.bytes)});
-      }
-    }
+    for (const auto& summed : *all) summed->flat.append_to(out);
   }
   optimizer_state_->append_to(out);
   return out;

@@ -18,7 +18,9 @@ namespace edl::torch {
 
 class TorchTrainee final : public train::Trainee {
  public:
-  static Result<std::unique_ptr<train::Trainee>> make(const Program& program);
+  // `data` is what the program's function gave.
+  static Result<std::unique_ptr<train::Trainee>> make(const Program& program,
+                                                      std::shared_ptr<const Dataset> data);
 
   std::uint64_t samples() const override { return data_->size(); }
   std::vector<collective::Segment> segments() const override;

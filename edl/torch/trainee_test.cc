@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "edl/base/random.h"
@@ -95,7 +96,8 @@ std::vector<Named> optimizers() {
 class Trained {
  public:
   explicit Trained(const Program& program)
-      : trainee_(TorchTrainee::make(program).value()), layout_(trainee_->segments()) {}
+      : trainee_(TorchTrainee::make(program, program.data()).value()),
+        layout_(trainee_->segments()) {}
 
   void initialise(std::uint64_t seed) { ASSERT_TRUE(trainee_->initialise(seed).ok()); }
 
@@ -240,6 +242,81 @@ TEST(TorchTrainee, a_parameter_that_no_loss_depends_on_is_left_alone) {
   EXPECT_EQ(trained.state().at("model/unused"), before);
 }
 
+// Of what a step changed, over all parameters.
+double distance(const std::map<std::string, Bytes>& before,
+                const std::map<std::string, Bytes>& after) {
+  double squares = 0;
+  for (const auto& [name, bytes] : before) {
+    if (name.find("running") != std::string::npos || name.find("tracked") != std::string::npos ||
+        !name.starts_with("model/")) {
+      continue;
+    }
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+      float one = 0;
+      float other = 0;
+      std::memcpy(&one, bytes.data() + at, sizeof one);
+      std::memcpy(&other, after.at(name).data() + at, sizeof other);
+      squares += (static_cast<double>(one) - other) * (static_cast<double>(one) - other);
+    }
+  }
+  return std::sqrt(squares);
+}
+
+TEST(TorchTrainee, a_gradient_that_is_too_long_is_clipped) {
+  const auto moved = [](std::optional<double> clip_norm) {
+    Program program =
+        program_with([](Net& net) { return std::make_shared<optim::SGD>(net.parameters(), 1.0); });
+    program.clip_norm = clip_norm;
+    Trained trained(program);
+    trained.initialise(7);
+    const auto before = trained.state();
+    trained.step(1, 3);
+    return distance(before, trained.state());
+  };
+  const double whole = moved(std::nullopt);
+  ASSERT_GT(whole, 0.1);
+  EXPECT_NEAR(moved(0.05), 0.05, 1e-5);
+  EXPECT_EQ(moved(2 * whole), whole) << "one that is short enough is left as it is";
+}
+
+// Its table is the output's matrix too, or has a sparse gradient of its own.
+struct Words : nn::Module {
+  explicit Words(bool is_sparse) {
+    table = register_module("table", nn::Embedding(nn::EmbeddingOptions(40, 4).sparse(is_sparse)));
+    output = register_parameter("output", is_sparse ? ::torch::ones({40, 4}) : table->weight);
+  }
+  nn::Embedding table{nullptr};
+  Tensor output;
+};
+
+Program words(bool is_sparse) {
+  Program out;
+  out.data = [] {
+    const auto numbers = ::torch::arange(40);
+    return tensors(numbers, numbers.flip(0));
+  };
+  out.model = [is_sparse] {
+    auto net = std::make_shared<Words>(is_sparse);
+    return Model{net, std::make_shared<optim::SGD>(net->parameters(), 0.5)};
+  };
+  out.forward = [](nn::Module& net, const Batch& batch) {
+    auto& known = static_cast<Words&>(net);
+    const Tensor x = known.table->forward(batch.x);
+    return nn::functional::cross_entropy(x.matmul(known.output.t()), batch.y);
+  };
+  return out;
+}
+
+TEST(TorchTrainee, a_shared_parameter_is_trained_once_under_its_first_name) {
+  Trained trained(words(false));
+  trained.initialise(7);
+  const auto before = trained.state();
+  EXPECT_TRUE(before.contains("model/output"));
+  EXPECT_FALSE(before.contains("model/table.weight"));
+  trained.step(1, 2);
+  EXPECT_NE(trained.state().at("model/output"), before.at("model/output"));
+}
+
 TEST(TorchTrainee, another_seed_gives_another_model) {
   Trained trained(program_with(sgd()));
   trained.initialise(7);
@@ -252,7 +329,7 @@ TEST(TorchTrainee, another_seed_gives_another_model) {
 
 TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   const auto refusal = [](const Program& program) {
-    auto made = TorchTrainee::make(program);
+    auto made = TorchTrainee::make(program, program.data());
     return made.ok() ? std::string() : made.error().message;
   };
   Program strange =
@@ -276,6 +353,16 @@ TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   const auto computed = trained.trainee().compute(trained.part(1, 0, 1), spans);
   ASSERT_FALSE(computed.ok());
   EXPECT_NE(computed.error().message.find("mean loss"), std::string::npos);
+
+  Trained sparse(words(true));
+  sparse.initialise(1);
+  spans.clear();
+  for (const auto& segment : sparse.trainee().segments()) {
+    spans.push_back(ByteSpan(memory).first(segment.count * 8));
+  }
+  const auto summed = sparse.trainee().compute(sparse.part(1, 0, 1), spans);
+  ASSERT_FALSE(summed.ok());
+  EXPECT_NE(summed.error().message.find("sparse"), std::string::npos) << summed.error().message;
 }
 
 }  // namespace

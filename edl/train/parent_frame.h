@@ -1,7 +1,9 @@
 // Frames between an agent and its workers: docs/reference/job.md.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <string_view>
 
 namespace edl::train {
 
@@ -23,5 +25,15 @@ inline constexpr const char* kRoleVariable = "EDL_ROLE";
 inline constexpr const char* kRoleDescribe = "describe";  // tell about yourself, then end
 inline constexpr const char* kRoleParent = "parent";      // load, then fork workers on request
 inline constexpr const char* kRoleWorker = "worker";      // be a worker
+
+// The descriptor that leads to the agent, as the environment says it; -1 when it says none.
+inline int parent_descriptor(std::string_view said) {
+  constexpr int kMost = 1024;
+  int number = -1;
+  const char* const end = said.data() + said.size();
+  const auto parsed = std::from_chars(said.data(), end, number);
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
+  return is_number && number >= 0 && number <= kMost ? number : -1;
+}
 
 }  // namespace edl::train
