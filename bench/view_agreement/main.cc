@@ -179,7 +179,7 @@ class Cluster {
 };
 
 void fill(Table& table) {
-  for (const std::uint32_t members : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u}) {
+  for (const std::uint32_t members : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u}) {
     Cluster cluster(members);
     int last = 0;
     cluster.tell(table, "start", members, [&] {

@@ -155,5 +155,22 @@ TEST(ViewsFile, a_cut_line_is_removed_and_a_wrong_one_is_refused) {
   });
 }
 
+TEST(ViewsFile, a_hole_in_the_last_line_is_what_a_power_cut_left) {
+  Machine machine;
+  machine.run([](os::Disk& disk) {
+    ASSERT_TRUE(ViewsFile::open(disk, "/a.views").value()->append(view(1)).ok());
+    const auto raw = disk.open("/a.views", os::Open::kAppend).value();
+    const std::string torn = "{\"generation\":2," + std::string(512, '\0') + "\"epoch\":1}\n";
+    ASSERT_TRUE(raw->append(bytes_of(torn)).ok());
+    EXPECT_EQ(read_views(disk, "/a.views")->size(), 1u);
+    ASSERT_TRUE(ViewsFile::open(disk, "/a.views").value()->append(view(3)).ok());
+    EXPECT_EQ(read_views(disk, "/a.views")->size(), 2u);
+
+    ASSERT_TRUE(raw->append(bytes_of(torn)).ok());
+    ASSERT_TRUE(raw->append(bytes_of(json_line(Json(view(4))) + "\n")).ok());
+    EXPECT_EQ(read_views(disk, "/a.views").error().code, Code::kCorrupt) << "views follow it";
+  });
+}
+
 }  // namespace
 }  // namespace edl::data

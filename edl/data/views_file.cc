@@ -26,7 +26,14 @@ Result<Found> read(os::File& file, const std::string& path) {
     EDL_TRY(const auto line, lines.next());
     if (!line) return found;
     const auto json = parse_json(*line, {.bytes_max = kLineBytesMax});
-    if (!json.ok()) return corrupt(json.error());
+    if (!json.ok()) {
+      const Error wrong = corrupt(json.error());
+      // A power cut may keep the end of the last line and lose what is before it.
+      const bool has_hole = line->find('\0') != std::string_view::npos;
+      EDL_TRY(const auto more, lines.next());
+      if (has_hole && !more) return found;
+      return wrong;
+    }
     auto view = model::view_from(*json);
     if (!view.ok()) return corrupt(view.error());
     if (found.views.size() == kViewsMax) {

@@ -13,7 +13,8 @@ namespace edl::data {
 
 class ViewsFile {
  public:
-  // Made when absent. A line that was cut off while it was written is removed.
+  // Made when absent. A last line that was not written to its end, or has a hole that a power cut
+  // left, is removed.
   static Result<std::unique_ptr<ViewsFile>> open(os::Disk& disk, const std::string& path);
 
   // One that the file has already is not written again. Kept for good when this returns: views are

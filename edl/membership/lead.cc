@@ -109,6 +109,7 @@ void Core::found() {
   if (!has_state_ || loading_) return;
   if (!founding_since_) founding_since_ = now_;
   Ids ready;
+  std::set<model::WorkerId> missed;  // by one of them
   for (auto& [id, candidate] : candidates_) {
     if (!candidate.ready || !reaches(id)) continue;
     if (candidate.here.step > here_.step) {
@@ -116,10 +117,13 @@ void Core::found() {
       return;
     }
     if (candidate.here == here_) {
-      const auto misses = [&](const model::WorkerId& other) {
-        return candidate.unreachable.contains(other) || candidates_[other].unreachable.contains(id);
+      const auto is_ready = [&](const model::WorkerId& other) {
+        return std::binary_search(ready.begin(), ready.end(), other);
       };
-      if (std::none_of(ready.begin(), ready.end(), misses)) ready.push_back(id);
+      const std::set<model::WorkerId>& misses = candidate.unreachable;
+      if (missed.contains(id) || std::any_of(misses.begin(), misses.end(), is_ready)) continue;
+      ready.push_back(id);
+      missed.insert(misses.begin(), misses.end());
     } else {
       candidate.ready = false;
       send(id, {.kind = Kind::kAdmit, .ballot = ballot_, .step = here_.step, .ids = {self_}});

@@ -166,18 +166,25 @@ void VirtualConnection::head_arrives(int i) {
     send_reset(1 - i);
     return retry_head(i);
   }
-  const std::size_t bytes = from.flight.front().bytes.size();
-  if (to.incoming_bytes + bytes > kReceiveBufferBytes && to.incoming_bytes > 0) {
-    network_.trace_.hit("net.receiver_full");
-    from.head_waits_for_room = true;
-    return;
+  int packets = 0;
+  std::size_t bytes = 0;
+  while (!from.flight.empty() && from.flight.front().arrival <= network_.events_.now()) {
+    const std::size_t more = from.flight.front().bytes.size();
+    if (to.incoming_bytes + more > kReceiveBufferBytes && to.incoming_bytes > 0) {
+      network_.trace_.hit("net.receiver_full");
+      from.head_waits_for_room = true;
+      break;
+    }
+    receive(1 - i, std::move(from.flight.front()));
+    from.flight.pop_front();
+    ++packets;
+    bytes += more;
   }
-  Segment segment = std::move(from.flight.front());
-  from.flight.pop_front();
-  if (!from.flight.empty()) schedule_head(i);
-  ++from.unheard;
-  acknowledge(i, bytes, kFirstRetry);
-  receive(1 - i, std::move(segment));
+  if (!from.flight.empty() && !from.head_waits_for_room) schedule_head(i);
+  if (packets == 0) return;
+  from.unheard += packets;
+  acknowledge(i, packets, bytes, kFirstRetry);
+  if (can_serve_reader(1 - i)) to.process->deliver(reader_task(1 - i));
 }
 
 void VirtualConnection::receive(int i, Segment segment) {
@@ -189,22 +196,21 @@ void VirtualConnection::receive(int i, Segment segment) {
     end.incoming_bytes += segment.bytes.size();
     end.incoming.push_back({std::move(segment.bytes), 0, std::move(segment.memory)});
   }
-  if (can_serve_reader(i)) end.process->deliver(reader_task(i));
 }
 
-// End 1 - i tells end i that `bytes` arrived: with the arrival, which saves an event for each
-// packet, or again and again while the way back is cut.
-void VirtualConnection::acknowledge(int i, std::size_t bytes, Duration again_after) {
+// End 1 - i tells end i what arrived: with the arrival, which saves an event for each packet, or
+// again and again while the way back is cut.
+void VirtualConnection::acknowledge(int i, int packets, std::size_t bytes, Duration again_after) {
   End& sender = ends_[i];
   if (network_.blocked(ends_[1 - i].node, sender.node)) {
     const Duration next = std::min<Duration>(again_after * 2, kRetryMax);
-    network_.events_.after(again_after, [self = shared_from_this(), i, bytes, next] {
-      self->acknowledge(i, bytes, next);
+    network_.events_.after(again_after, [self = shared_from_this(), i, packets, bytes, next] {
+      self->acknowledge(i, packets, bytes, next);
     });
     return;
   }
   sender.unacknowledged -= bytes;
-  --sender.unheard;
+  sender.unheard -= packets;
   pump(i);
   serve_writer(i);
 }
@@ -277,22 +283,26 @@ void VirtualConnection::made_room(int i) {
   schedule_head(1 - i);
 }
 
-// Takes bytes from the first chunk: as many as fit into `into`, or the one that carries memory.
+// Takes as many bytes as have come and fit into `into`, or the one byte that carries memory.
 std::size_t VirtualConnection::take(End& reader, ByteSpan into, SharedBytes& memory) {
-  Chunk& chunk = reader.incoming.front();
-  const std::size_t wanted = into.empty() ? 1 : into.size();
-  std::size_t length = std::min(wanted, chunk.bytes.size() - chunk.taken);
-  if (length > 1 && network_.random_.once_in(16)) {
-    length = 1 + network_.random_.below(length - 1);
+  std::size_t wanted = into.empty() ? 1 : std::min(into.size(), reader.incoming_bytes);
+  if (wanted > 1 && network_.random_.once_in(16)) {
+    wanted = 1 + network_.random_.below(wanted - 1);
     network_.trace_.hit("net.short_read");
   }
-  const auto first = chunk.bytes.begin() + static_cast<std::ptrdiff_t>(chunk.taken);
-  if (!into.empty()) std::copy_n(first, length, into.begin());
-  memory = std::move(chunk.memory);
-  chunk.taken += length;
-  reader.incoming_bytes -= length;
-  if (chunk.taken == chunk.bytes.size()) reader.incoming.pop_front();
-  return length;
+  std::size_t taken = 0;
+  while (taken < wanted && !memory && (taken == 0 || !reader.incoming.front().memory)) {
+    Chunk& chunk = reader.incoming.front();
+    const std::size_t length = std::min(wanted - taken, chunk.bytes.size() - chunk.taken);
+    const auto first = chunk.bytes.begin() + static_cast<std::ptrdiff_t>(chunk.taken);
+    if (!into.empty()) std::copy_n(first, length, into.subspan(taken).begin());
+    memory = std::move(chunk.memory);
+    chunk.taken += length;
+    taken += length;
+    if (chunk.taken == chunk.bytes.size()) reader.incoming.pop_front();
+  }
+  reader.incoming_bytes -= taken;
+  return taken;
 }
 
 void VirtualConnection::serve_writer(int i) {

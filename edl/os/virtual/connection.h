@@ -86,7 +86,7 @@ struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {
   void head_arrives(int i);
   void retry_head(int i);
   void receive(int i, Segment segment);
-  void acknowledge(int i, std::size_t bytes, Duration again_after);
+  void acknowledge(int i, int packets, std::size_t bytes, Duration again_after);
   void send_reset(int i);
   void break_end(int i, Error error);
   bool can_serve_reader(int i) const;

@@ -156,7 +156,10 @@ std::shared_ptr<VirtualConnection> VirtualNetwork::connection(const ProcessPtr& 
   made->ends_[1].process = b;
   made->ends_[1].node = b->node;
   made->ends_[1].sees = std::move(b_sees);
-  std::erase_if(connections_, [](const auto& known) { return known.expired(); });
+  if (connections_.size() >= connections_max_) {
+    std::erase_if(connections_, [](const auto& known) { return known.expired(); });
+    connections_max_ = 2 * connections_.size() + 16;
+  }
   connections_.push_back(made);
   return made;
 }

@@ -85,6 +85,7 @@ class VirtualNetwork {
   std::map<std::pair<int, int>, VirtualLink> links_;
   std::map<PortKey, Port> ports_;
   std::vector<std::weak_ptr<VirtualConnection>> connections_;
+  std::size_t connections_max_ = 16;  // then those that are gone are forgotten
   std::uint64_t next_port_id_ = 1;
   int next_free_port_ = 20000;
 };
