@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "edl/batch/policy.h"
 #include "edl/model/fields.h"
 #include "edl/model/order.h"
 
@@ -19,22 +20,13 @@ std::optional<std::uint64_t> steps_in_all(const model::JobSpec& spec, std::uint6
   return spec.steps ? std::min(*spec.steps, steps) : steps;
 }
 
-// Parts are computed at once, so the micro batch is made for the largest batch that can come.
 model::Batch first_batch(const Launch& launch) {
   const model::JobSpec& spec = launch.spec;
-  const bool grows = spec.batch_policy == model::BatchPolicy::kLinear ||
-                     spec.batch_policy == model::BatchPolicy::kCapped;
-  const std::uint64_t cap = spec.batch_max.value_or(~std::uint64_t{0});
-  const auto global = [&](std::uint64_t members) {
-    return grows ? std::min(spec.batch * members, cap) : spec.batch;
-  };
-  const std::uint64_t largest = spec.batch_policy == model::BatchPolicy::kAdaptive
-                                    ? spec.batch_max.value_or(spec.batch)
-                                    : global(launch.range.max);
-  model::Batch batch = model::undivided_batch(largest, launch.logical_workers);
-  batch.policy = spec.batch_policy;
-  batch.global = global(launch.wanted);
-  return batch;
+  return batch::batch_of({.policy = spec.batch_policy,
+                          .logical_workers = launch.logical_workers,
+                          .batch = spec.batch,
+                          .batch_max = spec.batch_max},
+                         launch.wanted);
 }
 
 Result<void> validate_lengths(const LaunchRequest& request) {
@@ -53,15 +45,32 @@ Result<void> validate_limits(const LaunchRequest& request) {
   if (request.batch.value_or(0) > model::kSamplesMax / model::kMembersMax) {
     return Error{Code::kInvalid, text("a batch of ", *request.batch, " is above every data set")};
   }
-  const auto policy = request.batch_policy.value_or(model::BatchPolicy::kFixed);
-  const bool uses_max =
-      policy == model::BatchPolicy::kCapped || policy == model::BatchPolicy::kAdaptive;
+  return {};
+}
+
+// A policy that is typed without its limit takes the program's, if that policy has one.
+Result<void> take_batch(const LaunchRequest& request, const ProgramFacts& program,
+                        model::JobSpec& spec) {
+  const auto either = [](const auto& typed, const auto& said) { return typed ? typed : said; };
+  spec.batch = either(request.batch, program.batch).value_or(spec.batch);
+  spec.batch_policy =
+      either(request.batch_policy, program.batch_policy).value_or(spec.batch_policy);
+  spec.lr_rule = either(request.lr_rule, program.lr_rule).value_or(spec.lr_rule);
+  spec.warmup_samples =
+      either(request.warmup_samples, program.warmup_samples).value_or(spec.warmup_samples);
+  if (spec.lr_rule == model::RateRule::kLars && !program.lars) {
+    return Error{Code::kInvalid, text("the program ", spec.program,
+                                      " cannot scale the rate of each tensor: --lr-rule=lars is "
+                                      "for programs on torch")};
+  }
+  const bool uses_max = spec.batch_policy == model::BatchPolicy::kCapped ||
+                        spec.batch_policy == model::BatchPolicy::kAdaptive;
   if (request.batch_max && !uses_max) {
     return Error{Code::kInvalid,
-                 text("--batch-max is for the policies capped and adaptive, and the "
-                      "policy is ",
-                      model::name(policy))};
+                 text("--batch-max is for the policies capped and adaptive, and the policy is ",
+                      model::name(spec.batch_policy))};
   }
+  if (uses_max) spec.batch_max = either(request.batch_max, program.batch_max);
   return {};
 }
 
@@ -94,6 +103,15 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   in.read_optional("steps", facts.steps);
   in.read_optional("logical_workers", facts.logical_workers);
   in.read_optional("seed", facts.seed);
+  in.read_optional("batch_max", facts.batch_max);
+  if (in.has("batch_policy")) {
+    model::read_word(in, "batch_policy", facts.batch_policy.emplace(), model::parse_batch_policy);
+  }
+  if (in.has("lr_rule")) {
+    model::read_word(in, "lr_rule", facts.lr_rule.emplace(), model::parse_rate_rule);
+  }
+  in.read_optional("warmup_samples", facts.warmup_samples);
+  in.read_optional("lars", facts.lars);
   model::read_text_optional(in, "fingerprint", facts.fingerprint);
   EDL_TRY(in.finish());
   EDL_TRY(model::validate_samples(facts.samples));
@@ -113,9 +131,7 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   spec.start = request.start;
   spec.logical_workers =
       request.logical_workers ? request.logical_workers : program.logical_workers;
-  spec.batch_policy = request.batch_policy.value_or(model::BatchPolicy::kFixed);
-  spec.batch = request.batch.value_or(program.batch.value_or(spec.batch));
-  spec.batch_max = request.batch_max;
+  EDL_TRY(take_batch(request, program, spec));
   spec.seed = request.seed.value_or(program.seed.value_or(0));
   spec.checkpoint = request.checkpoint;
   spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);

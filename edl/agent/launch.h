@@ -20,6 +20,11 @@ struct ProgramFacts {
   std::optional<std::uint64_t> steps{};
   std::optional<std::uint32_t> logical_workers{};
   std::optional<std::uint64_t> seed{};
+  std::optional<std::uint64_t> batch_max{};
+  std::optional<model::BatchPolicy> batch_policy{};
+  std::optional<model::RateRule> lr_rule{};
+  std::optional<std::uint64_t> warmup_samples{};
+  bool lars = false;          // it can do what the rule of that name wants
   std::string fingerprint{};  // of what its numbers depend on
 };
 Result<ProgramFacts> program_facts_from(const Json& json);
@@ -38,6 +43,8 @@ struct LaunchRequest {
   std::optional<std::uint64_t> batch{};
   std::optional<std::uint64_t> batch_max{};
   std::optional<model::BatchPolicy> batch_policy{};
+  std::optional<model::RateRule> lr_rule{};
+  std::optional<std::uint64_t> warmup_samples{};
   std::string checkpoint = "auto";
   std::optional<std::uint32_t> silent_steps{};
 };

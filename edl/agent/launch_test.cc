@@ -113,6 +113,7 @@ TEST(Launch, what_cannot_be_is_refused_with_a_sentence) {
   EXPECT_NE(refused([](auto& r) { r.logical_workers = 65; }), "") << "V above the batch";
   EXPECT_NE(refused([](auto& r) { r.batch_max = 100; }), "") << "without a policy that uses it";
   EXPECT_NE(refused([](auto& r) { r.batch_policy = model::BatchPolicy::kCapped; }), "");
+  EXPECT_NE(refused([](auto& r) { r.lr_rule = model::RateRule::kLars; }), "");
   EXPECT_NE(refused([](auto& r) { r.checkpoint = "sometimes"; }), "");
   EXPECT_NE(refused([](auto& r) { r.name = "Not a name"; }), "");
   EXPECT_NE(refused([](auto& r) { r.batch = ~std::uint64_t{0}; }), "");
@@ -126,8 +127,31 @@ TEST(Launch, growing_batches_begin_with_the_members_wanted) {
   typed.workers = model::parse_workers("1:8").value();
   const Launch launch = planned(typed);
   EXPECT_EQ(launch.batch.global, 64u);
-  EXPECT_EQ(launch.batch.micro, 13u) << "for the largest batch";
+  EXPECT_EQ(launch.batch.micro * launch.logical_workers, 64u);
   EXPECT_FALSE(launch.steps.has_value());
+}
+
+TEST(Launch, what_is_typed_of_the_batch_goes_before_what_the_program_says) {
+  ProgramFacts facts = program();
+  facts.batch_policy = model::BatchPolicy::kCapped;
+  facts.batch_max = 256;
+  facts.lr_rule = model::RateRule::kLinear;
+  facts.warmup_samples = 1000;
+  const model::JobSpec said = plan_launch(request(), facts, kCores)->spec;
+  EXPECT_EQ(said.batch_policy, model::BatchPolicy::kCapped);
+  EXPECT_EQ(said.batch_max, 256u);
+  EXPECT_EQ(said.lr_rule, model::RateRule::kLinear);
+  EXPECT_EQ(said.warmup_samples, 1000u);
+
+  LaunchRequest typed = request();
+  typed.batch_policy = model::BatchPolicy::kFixed;
+  typed.lr_rule = model::RateRule::kNone;
+  typed.warmup_samples = 0;
+  const model::JobSpec other = plan_launch(typed, facts, kCores)->spec;
+  EXPECT_EQ(other.batch_policy, model::BatchPolicy::kFixed);
+  EXPECT_FALSE(other.batch_max) << "of another policy";
+  EXPECT_EQ(other.lr_rule, model::RateRule::kNone);
+  EXPECT_EQ(other.warmup_samples, 0u);
 }
 
 TEST(Launch, can_be_resumed_with_other_workers) {

@@ -27,13 +27,23 @@ class Run final : public Command {
     add_number(app, "--steps", request_.steps, "how many steps to train");
     add_number(app, "--batch", request_.batch, "samples of a step, or of a member in it");
     add_number(app, "--batch-max", request_.batch_max, "the largest batch: capped, adaptive");
-    add_word<model::BatchPolicy>(app, "--batch-policy", policy_,
-                                 "what the batch does when members come and go; fixed when not "
-                                 "given",
-                                 {{"fixed", model::BatchPolicy::kFixed},
-                                  {"linear", model::BatchPolicy::kLinear},
-                                  {"capped", model::BatchPolicy::kCapped},
-                                  {"adaptive", model::BatchPolicy::kAdaptive}});
+    add_word<std::optional<model::BatchPolicy>>(
+        app, "--batch-policy", request_.batch_policy,
+        "what the batch does when members come and go; the program's, or fixed, when not given",
+        {{"fixed", model::BatchPolicy::kFixed},
+         {"linear", model::BatchPolicy::kLinear},
+         {"capped", model::BatchPolicy::kCapped},
+         {"adaptive", model::BatchPolicy::kAdaptive}});
+    add_word<std::optional<model::RateRule>>(
+        app, "--lr-rule", request_.lr_rule,
+        "how the learning rate follows the batch; the program's, or none, when not given",
+        {{"none", model::RateRule::kNone},
+         {"linear", model::RateRule::kLinear},
+         {"sqrt", model::RateRule::kSquareRoot},
+         {"piecewise", model::RateRule::kPiecewise},
+         {"lars", model::RateRule::kLars}});
+    add_number(app, "--warmup-samples", request_.warmup_samples,
+               "during which the learning rate grows from nearly 0");
     app.add_option("--checkpoint-every", request_.checkpoint,
                    "auto, off, 100steps or 30s; auto when not given")
         ->type_name("WHEN");
@@ -78,7 +88,6 @@ class Run final : public Command {
     request.program = program_.front();
     request.args.assign(program_.begin() + 1, program_.end());
     request.workers = common_.workers;
-    request.batch_policy = policy_;
     EDL_TRY(request.start, narrow("--start", common_.start));
     EDL_TRY(request.logical_workers, narrow("--logical-workers", logical_workers_));
     EDL_TRY(request.silent_steps, narrow("--silent-steps", silent_steps_));
@@ -152,7 +161,6 @@ class Run final : public Command {
   std::string store_;
   std::string mode_ = "elastic";
   std::string python_;
-  model::BatchPolicy policy_ = model::BatchPolicy::kFixed;
   std::vector<std::string> program_;
 };
 

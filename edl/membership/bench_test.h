@@ -24,9 +24,11 @@ inline model::View view_of(const Ids& ids, std::uint64_t generation, std::uint64
   view.first_step = Step(first_step);
   view.position = (first_step - 1) * 8;
   view.batch = rules().batch_of(ids.size());
-  for (const std::string& id : ids) view.members.push_back({id, id + ":1", "host", {}});
+  for (const std::string& id : ids) {
+    view.members.push_back({.id = id, .address = id + ":1", .host = "host", .logical = {}});
+  }
   for (std::uint32_t v = 0; v < 8; ++v) {
-    view.members[v * ids.size() / 8].logical.push_back(model::LogicalWorker(v));
+    view.members[v * ids.size() / 8].logical.emplace_back(v);
   }
   return view;
 }

@@ -261,7 +261,12 @@ model::View Core::plan(const Ids& members) const {
   next.first_step = here_.step.next();
   next.epoch = here_.epoch;
   next.position = here_.position;
-  next.batch = rules_.batch_of(members.size());
+  const Terms before = terms_before();
+  next.batch = rules_.batch_of(members.size(), chosen_batch_.value_or(before.batch));
+  const batch::Rate rate =
+      batch::next_rate(before.rate, rules_.lr_factor(next.batch), next.first_step);
+  next.lr_factor = rate.factor;
+  next.ramp = rate.ramp;
   std::vector<model::Carrier> carriers;
   const std::vector<double> speeds = balance_.speeds(members, view_, now_);
   for (const model::WorkerId& id : members) {
@@ -280,6 +285,14 @@ model::View Core::plan(const Ids& members) const {
     next.members[rank].logical = std::move(assignment.logical[rank]);
   }
   return next;
+}
+
+// Who begins with step 1 begins with what its own batch wants.
+Terms Core::terms_before() const {
+  if (terms_) return *terms_;
+  if (view_ && !from_disk_) return {view_->batch.global, {view_->lr_factor, view_->ramp}};
+  const model::Batch first = rules_.batch_of(rules_.fit(wanted_.workers));
+  return {first.global, {rules_.lr_factor(first), {}}};
 }
 
 // Who is in the next view and not in the present one, and the other way round.

@@ -30,6 +30,7 @@ void Core::on_leader(model::Ballot ballot, const model::WorkerId& id) {
   broken_.clear();
   deaf_.clear();
   uneven_.reset();
+  chosen_batch_.reset();
   replaced_.clear();
   speed_is_told_ = speed_ == 0;
   ask_at_ = now_;
@@ -211,6 +212,8 @@ std::string Core::state_text() const {
   }
   out += balance_.state_text(now_);
   if (uneven_) out += text(" move", uneven_->who);
+  if (chosen_batch_) out += text(" batch", *chosen_batch_);
+  if (terms_) out += text(" terms", terms_->batch, "/", terms_->rate.factor);
   if (!replaced_.empty()) out += text(" replace", replaced_, until(replace_at_, now_));
   if (campaign_at_) out += text(" campaign", until(*campaign_at_, now_));
   if (complained_at_) out += text(" complained", since(*complained_at_, now_));

@@ -54,11 +54,13 @@ class Core {
 
   // Facts of this worker.
   void on_state(const model::Position& here);   // it holds this state (spares only)
+  void on_terms(const Terms& terms);            // of the state that it loaded from disk
   void on_no_state(const std::string& reason);  // getting it failed; begin anew
   void on_applying() { busy_ = true; }
   void on_completed(const model::Position& here);
   void on_leave(model::Cause cause);  // it has to go
   void on_speed(double samples_per_second);
+  void on_batch(std::uint64_t global, const std::string& reason);  // another one trains more
   void look();  // time has passed; to be called every few tens of milliseconds
 
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
@@ -160,6 +162,7 @@ class Core {
   std::optional<HaltKind> halt_of(const Ids& members) const;
   void publish(const Ids& members, std::optional<HaltKind> halt);
   model::View plan(const Ids& members) const;
+  Terms terms_before() const;
   Difference difference(const model::View& next) const;
   void explain(model::View& next) const;
   void explain_halt(model::View& next, HaltKind kind) const;
@@ -200,6 +203,7 @@ class Core {
   std::set<model::WorkerId> silent_;   // links that are up and suspected
   std::set<model::WorkerId> accused_;  // links that broke in `entered_`
   bool from_disk_ = false;             // the state is not of the members
+  std::optional<Terms> terms_;         // of such a state, until a view is made
   bool loading_ = false;               // the state is on its way
   std::optional<Time> campaign_at_;
   double speed_ = 0;  // our own, samples a second
@@ -220,9 +224,10 @@ class Core {
   std::map<model::WorkerId, model::Cause> leavers_;
   std::set<std::pair<model::WorkerId, model::WorkerId>> broken_;  // in the present generation
   Balance balance_;
-  std::optional<Balance::Verdict> uneven_;  // logical workers should move
-  model::WorkerId replaced_;                // a member that is to get a successor
-  Time replace_at_{};                       // when to ask for it again
+  std::optional<Balance::Verdict> uneven_;  // a view is wanted although the members stay
+  std::optional<std::uint64_t> chosen_batch_;
+  model::WorkerId replaced_;        // a member that is to get a successor
+  Time replace_at_{};               // when to ask for it again
   std::set<model::WorkerId> deaf_;  // in the present generation: they say that they do not hear us
   std::optional<Time> founding_since_;
 };

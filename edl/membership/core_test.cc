@@ -98,6 +98,22 @@ TEST(Promise, a_joiner_that_gave_one_takes_no_more_until_a_view_is_without_it) {
   EXPECT_EQ(d.take_all<DropRecord>().size(), 1U);
 }
 
+// A leader may give up generation 2 and be lost during 3; the next view is 2 again.
+TEST(Promise, one_to_a_leader_that_is_lost_with_all_members_binds_nobody) {
+  Bench d = Bench::joiner("d", {"a", "b"});
+  d.core.on_state(after(5));
+  d.hand_over("a", 10, 3, {5, "a"});
+  ASSERT_EQ(d.core.promised(), Generation(3));
+  d.take();
+  d.core.on_registered("a", {.exited = true});
+  d.core.on_registered("b", {.exited = true});
+  d.wait(1s);
+  EXPECT_EQ(d.take_all<GetState>().size(), 1U);
+  d.core.on_state(after(4));
+  d.core.on_view(view_of({"d"}, 2, 5), Revision(12));
+  EXPECT_EQ(d.take_all<EnterView>().size(), 1U);
+}
+
 TEST(Promise, a_step_applied_after_the_state_was_dropped_is_no_hand_over) {
   Bench c = Bench::member("c", {"a", "b", "c"}, "a");
   c.core.on_applying();

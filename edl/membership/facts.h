@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "edl/batch/rate.h"
 #include "edl/model/ids.h"
 
 namespace edl::membership {
@@ -20,6 +21,12 @@ struct Wanted {
   bool stop = false;
   std::string by{};
   std::string reason{};
+};
+
+// What the steps up to now were trained with.
+struct Terms {
+  std::uint64_t batch = 0;  // global
+  batch::Rate rate{};
 };
 
 using Ids = std::vector<model::WorkerId>;

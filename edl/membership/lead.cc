@@ -83,6 +83,13 @@ void Core::balance() {
   give_lead(text(self_, " is slow"));
 }
 
+void Core::on_batch(std::uint64_t global, const std::string& reason) {
+  if (!leading_ || !is_training() || global == view_->batch.global) return;
+  chosen_batch_ = global;
+  uneven_ = {model::Cause::kBatch, self_, reason};
+  lead();
+}
+
 // To the lowest rank that stays; false when there is none.
 bool Core::give_lead(const std::string& reason) {
   for (const model::WorkerId& id : alive_members()) {

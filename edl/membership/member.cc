@@ -88,6 +88,10 @@ void Core::on_state(const model::Position& here) {
   look();
 }
 
+void Core::on_terms(const Terms& terms) {
+  if (!is_member()) terms_ = terms;
+}
+
 void Core::on_no_state(const std::string& reason) {
   if (is_member()) return;
   // A view that counts on what it has promised may be published already.
@@ -118,6 +122,8 @@ void Core::learn(const model::View& view) {
   if (view_ && view.generation <= view_->generation) return;
   balance_.on_view(view, view_, now_);
   uneven_.reset();
+  chosen_batch_.reset();
+  terms_.reset();
   if (!view.rank_of(replaced_)) replaced_.clear();
   view_ = view;
   broken_.clear();
@@ -243,6 +249,7 @@ void Core::ask() {
     if (founding && !has_state_ && !loading_) {
       loading_ = true;
       from_disk_ = true;
+      promised_ = {};  // to a leader that is lost, of a state that is gone
       actions_.emplace_back(GetState{{}, {}});
     }
   }

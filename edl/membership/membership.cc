@@ -213,6 +213,14 @@ void Membership::perform(const Replace& replace) {
   replacing_ = write_as_leader(keys_.replace(), json_line(value), [](const Result<bool>&) {});
 }
 
+void Membership::on_terms(const Terms& terms) {
+  tell([&](Core& core) { core.on_terms(terms); });
+}
+
+void Membership::on_batch(std::uint64_t global, const std::string& reason) {
+  tell([&](Core& core) { core.on_batch(global, reason); });
+}
+
 void Membership::on_state(const model::Position& here) {
   tell([&](Core& core) { core.on_state(here); });
 }

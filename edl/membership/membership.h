@@ -63,6 +63,8 @@ class Membership {
 
   // Facts of this worker: see Core.
   void on_state(const model::Position& here);
+  void on_terms(const Terms& terms);
+  void on_batch(std::uint64_t global, const std::string& reason);
   void on_no_state(const std::string& reason);
   void on_applying() { core_.on_applying(); }
   void on_completed(const model::Position& here, Duration step);

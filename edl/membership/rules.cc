@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "edl/batch/policy.h"
+
 namespace edl::membership {
 
 bool Rules::is_finished(const model::Position& here) const {
@@ -9,18 +11,17 @@ bool Rules::is_finished(const model::Position& here) const {
   return epochs && here.epoch.value() >= *epochs;
 }
 
-model::Batch Rules::batch_of(std::size_t members) const {
-  std::uint64_t global = batch;
-  if (policy == model::BatchPolicy::kLinear || policy == model::BatchPolicy::kCapped) {
-    global = batch * members;
-  }
-  if (batch_max && policy != model::BatchPolicy::kFixed) global = std::min(global, *batch_max);
-  model::Batch whole = model::undivided_batch(global, logical_workers);
-  whole.policy = policy;
-  if (!micro || *micro >= whole.micro) return whole;
-  whole.accumulate = (whole.micro + *micro - 1) / *micro;
-  whole.micro = *micro;
-  return whole;
+model::Batch Rules::batch_of(std::size_t members, std::optional<std::uint64_t> chosen) const {
+  return batch::batch_of({.policy = policy,
+                          .logical_workers = logical_workers,
+                          .batch = batch,
+                          .batch_max = batch_max,
+                          .micro = micro},
+                         members, chosen);
+}
+
+double Rules::lr_factor(const model::Batch& batch_of_view) const {
+  return batch::rate_factor(lr_rule, batch, batch_of_view.global);
 }
 
 std::uint32_t Rules::fit(std::uint32_t wanted) const {

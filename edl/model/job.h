@@ -10,6 +10,7 @@
 #include "edl/base/json.h"
 #include "edl/base/result.h"
 #include "edl/model/batch.h"
+#include "edl/model/rate.h"
 #include "edl/model/worker_range.h"
 
 namespace edl::model {
@@ -33,6 +34,8 @@ struct JobSpec {
   BatchPolicy batch_policy = BatchPolicy::kFixed;
   std::uint64_t batch = 64;                // global, or of each member under linear and capped
   std::optional<std::uint64_t> batch_max;  // global; needed for capped and adaptive
+  RateRule lr_rule = RateRule::kNone;      // how the learning rate follows the batch
+  std::uint64_t warmup_samples = 0;        // during which the learning rate grows from nearly 0
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint64_t> steps;

@@ -39,6 +39,8 @@ void to_json(Json& json, const JobSpec& job) {
               {"args", job.args},
               {"batch_policy", name(job.batch_policy)},
               {"batch", job.batch},
+              {"lr_rule", name(job.lr_rule)},
+              {"warmup_samples", job.warmup_samples},
               {"seed", job.seed},
               {"resources", resources_json(job.resources)},
               {"priority", job.priority},
@@ -67,6 +69,8 @@ Result<JobSpec> job_from(const Json& json) {
   }
   in.read_optional("batch", job.batch);
   in.read_optional("batch_max", job.batch_max);
+  if (in.has("lr_rule")) read_word(in, "lr_rule", job.lr_rule, parse_rate_rule);
+  in.read_optional("warmup_samples", job.warmup_samples);
   in.read_optional("seed", job.seed);
   in.read_optional("epochs", job.epochs);
   in.read_optional("steps", job.steps);

@@ -295,7 +295,8 @@ double TorchTrainee::clip(std::span<const ConstBytes> sums) {
 
 Result<train::Applied> TorchTrainee::apply(const train::ReducedStep& step) {
   return guarded([&]() -> Result<train::Applied> {
-    train::Applied applied{.applied = !step.found_inf, .hyper = {{"lr", base_rates_.front()}}};
+    train::Applied applied{.applied = !step.found_inf,
+                           .hyper = {{"lr", base_rates_.front() * step.lr_factor}}};
     if (step.found_inf) return applied;
     ::torch::NoGradGuard no_grad;
     const auto* flags = reinterpret_cast<const std::int64_t*>(step.sums[flags_segment()].data());

@@ -210,9 +210,17 @@ void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
   record_.position = plan_->positions.from;
   record_.samples = plan_->positions.size();
   record_.digest = digest;
-  record_.hyper["lr_factor"] = view_->lr_factor;
+  record_.hyper["lr_factor"] = lr_factor();
   begun_ = false;
   apply_reduced();
+}
+
+// A function of the view and of the samples up to the end of the step.
+double Stepper::lr_factor() const {
+  const std::uint64_t seen =
+      plan_->epoch.value() * trainee_.samples() + plan_->positions.from + plan_->positions.size();
+  const batch::Rate rate{view_->lr_factor, view_->ramp};
+  return rate.at(plan_->step) * batch::warmup_factor(seen, rules_.warmup_samples);
 }
 
 Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {

@@ -84,6 +84,7 @@ class Stepper {
   void measure(const Computed& result);
   void contribute();
   void on_reduced(model::Step step, const model::Digest& digest);
+  double lr_factor() const;
   void apply_reduced();
   model::Position after(const model::StepRecordHeader& record) const;
 

@@ -91,6 +91,7 @@ class Worker {
   // Getting a state (worker_state.cc).
   void fill_when_idle();
   void load_from_disk();
+  void tell_terms(const checkpoint::State& state);
   void on_loaded(const checkpoint::State& state, Bytes ledger);
   void ready(const model::Position& here);
   void copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done);

@@ -40,6 +40,7 @@ void Worker::load_from_disk() {
     auto outcome = std::make_shared<Result<void>>();
     const bool is_fresh = !loaded->state.has_value();
     const model::Position here = is_fresh ? model::Position() : loaded->state->position;
+    if (!is_fresh) tell_terms(*loaded->state);
     training_.run(
         [this, outcome, is_fresh] {
           if (is_fresh) {
@@ -56,7 +57,12 @@ void Worker::load_from_disk() {
   });
 }
 
+void Worker::tell_terms(const checkpoint::State& state) {
+  membership_.on_terms({state.batch.global, {state.lr_factor, state.ramp}});
+}
+
 void Worker::on_loaded(const checkpoint::State& state, Bytes ledger) {
+  tell_terms(state);
   keeper_.begin_ledger(std::move(ledger));
   const std::uint64_t number = state_number_;
   training_.run([this] { trainee_.loaded(); },

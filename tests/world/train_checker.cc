@@ -1,5 +1,7 @@
 #include "tests/world/train_checker.h"
 
+#include <cmath>
+
 #include "edl/base/text.h"
 #include "edl/data/verify_job.h"
 #include "edl/data/views_file.h"
@@ -24,6 +26,7 @@ void TrainChecker::on_published(const model::View& view) {
   }
   const std::vector<model::Member> last_members =
       views_.empty() ? std::vector<model::Member>() : views_.rbegin()->second.members;
+  check_rate(view, views_.empty() ? nullptr : &views_.rbegin()->second);
   views_.emplace(view.generation.value(), view);
   hit_(text("view.", name(view.cause)));
   if (!view.halt.empty()) hit_(text("halt.", view.halt));
@@ -65,6 +68,55 @@ void TrainChecker::check_shape(const model::View& view) {
   }
 }
 
+// The rate follows the batch, in eight steps, and never jumps.
+void TrainChecker::check_rate(const model::View& view, const model::View* before) {
+  if (view.lr_factor != wanted_factor(view)) {
+    violate(text("view ", view.generation, " has a learning-rate factor of ", view.lr_factor));
+  }
+  if (before == nullptr && view.ramp.steps != 0) violate("the first view has a ramp");
+  if (before == nullptr || view.cause == model::Cause::kResume) return;
+  const model::Step first = view.first_step;
+  if (factor_in(view, first) != factor_in(*before, first)) {
+    violate(text("the learning rate jumps at view ", view.generation));
+  }
+  const bool is_changed = view.lr_factor != before->lr_factor;
+  if (is_changed && view.ramp.steps != 0) hit_("view.ramp");
+  if (!is_changed && view.ramp != before->ramp) {
+    violate(text("view ", view.generation, " has another ramp for the same batch"));
+  }
+}
+
+double TrainChecker::wanted_factor(const model::View& view) const {
+  const double times = static_cast<double>(view.batch.global) / static_cast<double>(job_.batch);
+  switch (rules_.lr_rule) {
+    case model::RateRule::kNone:
+      return 1;
+    case model::RateRule::kSquareRoot:
+      return std::sqrt(times);
+    default:
+      return times;  // all batches here are small
+  }
+}
+
+double TrainChecker::factor_in(const model::View& view, model::Step step) {
+  const double since =
+      static_cast<double>(step.value()) - static_cast<double>(view.ramp.t0.value());
+  if (view.ramp.steps == 0 || since >= 8) return view.lr_factor;
+  return view.ramp.from + since / 8 * (view.ramp.to - view.ramp.from);
+}
+
+double TrainChecker::warmup(const ToyReplay::Plan& plan) const {
+  const double seen = static_cast<double>(plan.epoch * job_.samples + plan.from + plan.samples);
+  return seen >= static_cast<double>(rules_.warmup_samples)
+             ? 1
+             : seen / static_cast<double>(rules_.warmup_samples);
+}
+
+void TrainChecker::advance(const model::View& view) {
+  const ToyReplay::Plan plan = replay_.next(view.batch.global);
+  replay_.advance(view.batch.global, factor_in(view, plan.step) * warmup(plan));
+}
+
 void TrainChecker::on_recorded(model::Step step) {
   hit_("train.recorded");
   if (step > stable_) violate(text("a checkpoint of step ", step, ", and stable is ", stable_));
@@ -75,7 +127,9 @@ void TrainChecker::on_applied(const std::string& id, model::Step step, std::uint
   worker.last = step;
   worker.digests[step] = digest;
   if (rules_.policy != model::BatchPolicy::kFixed) return;
-  while (ahead_.here().step < step) ahead_.advance(job_.batch);
+  while (ahead_.here().step < step) {
+    ahead_.advance(job_.batch, warmup(ahead_.next(job_.batch)));  // the batch never changes
+  }
   if (ahead_.digest_after(step) != digest) {
     violate(text(id, " has another state after step ", step, " than the reference"));
   }
@@ -118,7 +172,7 @@ const model::View& TrainChecker::view_of(model::Step step, model::Generation tol
 void TrainChecker::fill_until(model::Step step, model::Generation told) {
   while (replay_.here().step.next() < step) {
     hit_("train.never_told");
-    replay_.advance(view_of(replay_.here().step.next(), told).batch.global);
+    advance(view_of(replay_.here().step.next(), told));
   }
 }
 
@@ -131,7 +185,7 @@ void TrainChecker::follow(const std::string& id, const Json& told, const model::
                  ", position ", told["position"].dump(), ", ", told["samples"].dump(),
                  " samples, instead of ", plan.epoch, ", ", plan.from, ", ", plan.samples));
   }
-  replay_.advance(view.batch.global);
+  advance(view);
   for (const model::Member& member : view.members) {
     const auto& digests = workers_[member.id].digests;
     const auto mine = digests.find(plan.step);

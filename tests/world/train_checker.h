@@ -47,6 +47,12 @@ class TrainChecker {
     std::map<model::Step, std::uint64_t> digests{};  // the latest of each step
   };
   void check_shape(const model::View& view);
+  void check_rate(const model::View& view, const model::View* before);
+  // As the rules of the learning rate say it, written anew.
+  double wanted_factor(const model::View& view) const;
+  static double factor_in(const model::View& view, model::Step step);
+  double warmup(const ToyReplay::Plan& plan) const;
+  void advance(const model::View& view);
   // The view in which a step was computed, when all that was published since is known.
   const model::View& view_of(model::Step step, model::Generation told) const;
   void fill_until(model::Step step, model::Generation told);

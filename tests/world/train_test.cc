@@ -52,6 +52,8 @@ TrainWorldOptions options_of(std::uint64_t seed) {
     options.slowness = static_cast<double>(random.between(3, 10));
     options.slow_until = random.between(Duration(2s), Duration(60s));
   }
+  options.lr_rule = static_cast<model::RateRule>(random.below(5));
+  if (random.once_in(3)) options.warmup_samples = random.below(2000);
   return options;
 }
 
@@ -71,9 +73,9 @@ std::vector<std::string> wanted_hits() {
       "fault.kill",        "fault.power_cut", "fault.stop",         "fault.partition",
       "fault.one_way_cut", "fault.isolate",   "fault.slow_link",    "fault.lossy_link",
       "fault.clock_jump",  "fault.disk_full", "fault.blind_joiner", "person.scales",
-      "halt.waiting",      "halt.finished",   "view.start",         "view.join",
-      "view.death",        "view.scale",      "view.resume",        "view.rebalance",
-      "view.straggler",    "view.successor"};
+      "view.ramp",         "halt.waiting",    "halt.finished",      "view.start",
+      "view.join",         "view.death",      "view.scale",         "view.resume",
+      "view.rebalance",    "view.straggler",  "view.successor"};
   for (std::uint64_t i = 0; i < kPhases; ++i) {
     hits.push_back(text("drill.", name(static_cast<model::FaultPhase>(i))));
   }

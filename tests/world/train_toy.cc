@@ -38,10 +38,13 @@ Numbers gradient(const Numbers& weights, const std::vector<std::uint64_t>& indic
   return sum;
 }
 
-void update(Numbers& weights, Numbers& momentum, const Numbers& exact, const Numbers& rounded) {
+void update(Numbers& weights, Numbers& momentum, const std::array<Numbers, 2>& sums,
+            double lr_factor) {
+  const auto& [exact, rounded] = sums;
+  const float rate = 0.05F * static_cast<float>(lr_factor);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     momentum[i] = 0.9F * momentum[i] + exact[i] + 0.1F * rounded[i];
-    weights[i] -= 0.05F * momentum[i];
+    weights[i] -= rate * momentum[i];
   }
 }
 
@@ -90,9 +93,9 @@ Result<train::Applied> Toy::apply(const train::ReducedStep& step) {
   std::memcpy(exact.data(), step.sums[0].data(), sizeof exact);
   collective::widen(collective::Element::kBf16, step.sums[1],
                     std::as_writable_bytes(std::span(rounded)));
-  update(weights_, momentum_, exact, rounded);
+  update(weights_, momentum_, {exact, rounded}, step.lr_factor);
   if (seen_) seen_(step.step, digest());
-  return train::Applied{.hyper = {{"lr", 0.05}}};
+  return train::Applied{.hyper = {{"lr", 0.05 * step.lr_factor}}};
 }
 
 std::uint64_t Toy::digest() const { return digest_of(weights_, momentum_); }
@@ -113,7 +116,7 @@ void ToyReplay::back_to(model::Step step) {
   if (step < here().step) states_.resize(step.value() + 1);
 }
 
-void ToyReplay::advance(std::uint64_t batch) {
+void ToyReplay::advance(std::uint64_t batch, double lr_factor) {
   State state = states_.back();
   const Plan plan = next(batch);
   const model::SampleOrder order(job_.samples, job_.seed, model::Epoch(plan.epoch));
@@ -136,7 +139,7 @@ void ToyReplay::advance(std::uint64_t batch) {
     exact[i] = *model::tree_sum<float>(std::span<const std::optional<float>>(column), {0, count});
     rounded[i] = collective::bf16_value(collective::bf16_bits(exact[i]));
   }
-  update(state.weights, state.momentum, exact, rounded);
+  update(state.weights, state.momentum, {exact, rounded}, lr_factor);
   state.digest = digest_of(state.weights, state.momentum);
   state.here.step = plan.step;
   state.here.position = at == job_.samples ? 0 : at;

@@ -60,7 +60,7 @@ class ToyReplay {
     std::uint64_t samples = 0;
   };
   Plan next(std::uint64_t batch) const;
-  void advance(std::uint64_t batch);
+  void advance(std::uint64_t batch, double lr_factor);
   // All after this step is forgotten.
   void back_to(model::Step step);
 

@@ -267,6 +267,8 @@ membership::Rules TrainWorld::rules() const {
                           .max = options_.max,
                           .policy = options_.policy,
                           .batch = options_.job.batch,
+                          .lr_rule = options_.lr_rule,
+                          .warmup_samples = options_.warmup_samples,
                           .steps = options_.job.steps,
                           .replace_after = options_.replace_after};
   if (options_.policy == model::BatchPolicy::kCapped) rules.batch_max = options_.job.batch * 2;

@@ -35,6 +35,8 @@ struct TrainWorldOptions {
   std::uint32_t wanted = 3;
   bool scales = true;  // whoever asked for the job asks for more and fewer workers
   model::BatchPolicy policy = model::BatchPolicy::kFixed;
+  model::RateRule lr_rule = model::RateRule::kNone;
+  std::uint64_t warmup_samples = 0;
   Duration replace_after = 3s;
   Duration faulty = 5s;      // faults begin and end within it
   Duration recovery = 20s;   // then steps go on within it

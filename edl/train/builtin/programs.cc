@@ -110,9 +110,9 @@ class DigitsTrainee final : public Trainee {
   }
 
   Result<Applied> apply(const ReducedStep& step) override {
-    Applied applied{.applied = !step.found_inf, .hyper = {{"lr", options_.rate}}};
-    if (step.found_inf) return applied;
     const float rate = options_.rate * static_cast<float>(step.lr_factor);
+    Applied applied{.applied = !step.found_inf, .hyper = {{"lr", rate}}};
+    if (step.found_inf) return applied;
     const std::span<const float> gradient(reinterpret_cast<const float*>(step.sums[0].data()),
                                           weights_.size());
     for (std::size_t i = 0; i < weights_.size(); ++i) {
