@@ -9,6 +9,7 @@ namespace edl::cli {
 // The console outlives the line.
 void add_commands(CommandLine& line, Console& console);
 
+void add_advise(CommandLine& line);
 void add_completion(CommandLine& line);
 void add_data(CommandLine& line);
 void add_data_step(CommandLine& line, CLI::App& data);

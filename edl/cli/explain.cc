@@ -10,8 +10,6 @@
 namespace edl::cli {
 namespace {
 
-constexpr std::size_t kEventBytesMax = 16 << 20;
-
 // A change of view as an event told it. The second event of a view knows what it cost.
 struct Change {
   std::string line{};

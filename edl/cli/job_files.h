@@ -14,6 +14,9 @@
 
 namespace edl::cli {
 
+// A line of events.jsonl.
+inline constexpr std::size_t kEventBytesMax = 16 << 20;
+
 // A job as its job.json has it.
 struct JobFiles {
   std::string dir;

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace edl::collective {
 namespace {
@@ -68,6 +69,23 @@ void convert_all(ConstBytes from, ByteSpan to, Convert convert) {
 
 constexpr std::uint32_t kSign = 0x8000'0000;
 
+// In lanes that a vector unit can take, added at the end in order.
+template <class Stored, class Value>
+double sum_of_squares(ConstBytes numbers, Value value_of) {
+  constexpr std::size_t kLanes = 8;
+  std::array<double, kLanes> sums{};
+  const std::size_t count = numbers.size() / sizeof(Stored);
+  for (std::size_t i = 0; i < count; ++i) {
+    Stored stored;
+    std::memcpy(&stored, numbers.data() + i * sizeof stored, sizeof stored);
+    const auto value = static_cast<double>(value_of(stored));
+    sums[i % kLanes] += value * value;
+  }
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  return sum;
+}
+
 }  // namespace
 
 std::size_t element_bytes(Element element) {
@@ -106,6 +124,23 @@ void narrow(Element element, ConstBytes from, ByteSpan to) {
   const bool is_f16 = element == Element::kF16;
   if (is_f16) return convert_all<float, std::uint16_t>(from, to, f16_bits);
   convert_all<float, std::uint16_t>(from, to, [](float value) { return bf16_bits(value); });
+}
+
+double squared_norm(Element element, ConstBytes numbers) {
+  switch (element) {
+    case Element::kF32:
+      return sum_of_squares<float>(numbers, [](float value) { return value; });
+    case Element::kF64:
+      return sum_of_squares<double>(numbers, [](double value) { return value; });
+    case Element::kBf16:
+      return sum_of_squares<std::uint16_t>(numbers, bf16_value);
+    case Element::kF16:
+      return sum_of_squares<std::uint16_t>(numbers, f16_value);
+    case Element::kI64:
+      break;
+  }
+  EDL_CHECK(false, "integers are no gradient");
+  return 0;
 }
 
 float bf16_value(std::uint16_t bits) {

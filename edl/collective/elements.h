@@ -25,6 +25,9 @@ void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum);
 void widen(Element element, ConstBytes from, ByteSpan to);
 void narrow(Element element, ConstBytes from, ByteSpan to);
 
+// Of floating numbers as a vector: the sum of their squares, in float64 and in a fixed order.
+double squared_norm(Element element, ConstBytes numbers);
+
 float f16_value(std::uint16_t bits);
 std::uint16_t f16_bits(float value);
 float bf16_value(std::uint16_t bits);

@@ -93,5 +93,18 @@ TEST(Elements, small_numbers_are_added_wide_and_rounded_once) {
   EXPECT_EQ(f16_value(rounded), 2050.0F);
 }
 
+TEST(Elements, a_squared_norm_is_the_sum_of_squares) {
+  const std::vector<float> f32{3, -4, 0.5, 12, 0, 1, 1, 1, 1, 2};
+  EXPECT_DOUBLE_EQ(squared_norm(Element::kF32, std::as_bytes(std::span(f32))), 177.25);
+  const std::vector<double> f64{1e200, 2};
+  EXPECT_EQ(squared_norm(Element::kF64, std::as_bytes(std::span(f64))),
+            std::numeric_limits<double>::infinity());
+  const std::vector<std::uint16_t> bf16{bf16_bits(3), bf16_bits(-4)};
+  EXPECT_DOUBLE_EQ(squared_norm(Element::kBf16, std::as_bytes(std::span(bf16))), 25);
+  const std::vector<std::uint16_t> f16{f16_bits(0.5F), f16_bits(2)};
+  EXPECT_DOUBLE_EQ(squared_norm(Element::kF16, std::as_bytes(std::span(f16))), 4.25);
+  EXPECT_DOUBLE_EQ(squared_norm(Element::kF32, {}), 0);
+}
+
 }  // namespace
 }  // namespace edl::collective

@@ -141,6 +141,32 @@ TEST(Change, who_could_not_publish_looks_whether_it_still_leads) {
 
 // Joins.
 
+TEST(Batch, another_one_that_trains_more_comes_with_a_view_of_the_same_members) {
+  Rules adaptive = rules();
+  adaptive.policy = model::BatchPolicy::kAdaptive;
+  adaptive.batch_max = 64;
+  adaptive.lr_rule = model::RateRule::kLinear;
+  Bench a = Bench::member("a", {"a", "b"}, "a", adaptive);
+  Bench b = Bench::member("b", {"a", "b"}, "a", adaptive);
+  b.core.on_batch(32, "not the leader's");
+  EXPECT_TRUE(b.take_all<Announce>().empty());
+  a.core.on_batch(32, "it trains more");
+  const auto announced = a.take_all<Announce>();
+  ASSERT_EQ(announced.size(), 1U);
+  EXPECT_EQ(announced[0].cause, model::Cause::kBatch);
+  a.core.on_announced(true);
+  a.core.on_completed(after(6));
+  a.promise("b", 10, announced[0].generation.value(), 6);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  const model::View& view = published[0].view;
+  EXPECT_EQ(view.cause, model::Cause::kBatch);
+  EXPECT_EQ(view.reason, "it trains more");
+  EXPECT_EQ(view.batch.global, 32U);
+  EXPECT_EQ(view.lr_factor, 4);
+  EXPECT_EQ(view.ramp, (model::Ramp{.from = 1, .to = 4, .t0 = view.first_step, .steps = 8}));
+}
+
 TEST(Join, those_that_come_together_share_a_view) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_wanted({.workers = 4, .by = "ann"});

@@ -203,7 +203,7 @@ class Core {
   std::set<model::WorkerId> silent_;   // links that are up and suspected
   std::set<model::WorkerId> accused_;  // links that broke in `entered_`
   bool from_disk_ = false;             // the state is not of the members
-  std::optional<Terms> terms_;         // of such a state, until a view is made
+  std::optional<Terms> terms_;         // of a state that it was given, until a view is made
   bool loading_ = false;               // the state is on its way
   std::optional<Time> campaign_at_;
   double speed_ = 0;  // our own, samples a second

@@ -195,6 +195,7 @@ void Core::become_spare(const std::string& reason) {
   taking_ = false;
   orphaned_ = false;
   has_state_ = false;
+  terms_.reset();
   from_disk_ = false;
   loading_ = false;
   handed_over_ = false;

@@ -24,6 +24,7 @@ class TorchTrainee final : public train::Trainee {
 
   std::uint64_t samples() const override { return data_->size(); }
   std::vector<collective::Segment> segments() const override;
+  std::size_t gradient_segments() const override { return parameters_.size(); }
   Result<void> initialise(std::uint64_t seed) override;
   std::vector<train::StateTensor> state() override;
   void loaded() override { optimizer_state_->loaded(); }

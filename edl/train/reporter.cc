@@ -20,6 +20,7 @@ Json json_of(const StepReport& step) {
              {"samples_per_second", step.samples_per_second},
              {"applied", step.applied},
              {"digest", model::digest_json(step.digest)}};
+  if (step.noise_scale) event["noise_scale"] = *step.noise_scale;
   if (step.ends_epoch) event["ends_epoch"] = true;
   return event;
 }

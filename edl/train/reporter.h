@@ -32,6 +32,7 @@ struct StepReport {
   double step_ms = 0;
   double samples_per_second = 0;
   bool applied = true;
+  std::optional<double> noise_scale{};  // in samples
   model::Digest digest{};
   bool ends_epoch = false;
 };

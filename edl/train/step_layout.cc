@@ -23,6 +23,7 @@ double number_at(ConstBytes reduced, std::size_t index) {
 StepLayout::StepLayout(const Trainee& trainee, std::uint32_t logical_workers)
     : metrics_(trainee.metric_names()),
       logical_workers_(logical_workers),
+      gradients_(trainee.gradient_segments()),
       layout_(all_segments(trainee, logical_workers)) {}
 
 std::vector<ConstBytes> StepLayout::cut(ConstBytes reduced) const {
@@ -45,6 +46,26 @@ void StepLayout::write(const PartSums& sums, model::LogicalWorker v,
   store_int(into[1].data(), std::int64_t{sums.found_inf ? 1 : 0});
 }
 
+void StepLayout::write_norm(model::LogicalWorker v, double times,
+                            const std::vector<ByteSpan>& into) const {
+  double norm = 0;
+  for (std::size_t i = kOwnSegments; i < kOwnSegments + gradients_; ++i) {
+    norm +=
+        collective::squared_norm(collective::sum_element(layout_.segments()[i].element), into[i]);
+  }
+  store_int(into[0].data() + (1 + metrics_.size() + v.value()) * sizeof(double),
+            norm * times * times);
+}
+
+double StepLayout::squared_norm(ConstBytes reduced) const {
+  const std::vector<ConstBytes> spans = cut(reduced);
+  double norm = 0;
+  for (std::size_t i = kOwnSegments; i < kOwnSegments + gradients_; ++i) {
+    norm += collective::squared_norm(layout_.segments()[i].element, spans[i]);
+  }
+  return norm;
+}
+
 void StepLayout::read(ConstBytes reduced, model::StepRecordHeader& into) const {
   const std::vector<ConstBytes> spans = cut(reduced);
   into.loss_sum = number_at(spans[0], 0);
@@ -52,6 +73,12 @@ void StepLayout::read(ConstBytes reduced, model::StepRecordHeader& into) const {
     into.metric_sums[metrics_[i]] = number_at(spans[0], 1 + i);
   }
   into.squared_norms.clear();
+  for (std::uint32_t v = 0; v < logical_workers_; ++v) {
+    into.squared_norms.push_back(number_at(spans[0], 1 + metrics_.size() + v));
+  }
+  const bool measured = std::any_of(into.squared_norms.begin(), into.squared_norms.end(),
+                                    [](double norm) { return norm != 0; });
+  if (!measured) into.squared_norms.clear();
   into.found_inf = load_int<std::int64_t>(spans[1].data()) > 0;
 }
 

@@ -21,8 +21,13 @@ class StepLayout {
   // One span for each segment of `reduced`, which has the layout's reduced bytes.
   std::vector<ConstBytes> cut(ConstBytes reduced) const;
 
-  // Writes what one part adds beside its gradients.
+  // Writes what one part adds beside its gradients, which are there already.
   void write(const PartSums& sums, model::LogicalWorker v, const std::vector<ByteSpan>& into) const;
+  // Adds the squared norm of the part's gradient to that. A part weighs its share of the step;
+  // `times` undoes this.
+  void write_norm(model::LogicalWorker v, double times, const std::vector<ByteSpan>& into) const;
+  // Of the gradient of a whole step.
+  double squared_norm(ConstBytes reduced) const;
   // Reads these sums of a whole step into the header's fields.
   void read(ConstBytes reduced, model::StepRecordHeader& into) const;
 
@@ -31,6 +36,7 @@ class StepLayout {
 
   const std::vector<std::string> metrics_;
   const std::uint32_t logical_workers_;
+  const std::size_t gradients_;
   const collective::Layout layout_;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kPartsMeasured = 17;
 constexpr std::size_t kPartsAtLeast = 5;
+constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
 
 std::byte* aligned_zeros(std::size_t bytes) {
   auto* const at =
@@ -152,6 +153,11 @@ void Stepper::compute_next() {
           return;
         }
         layout_.write(*sums, task->part.v, into);
+        if (measures_noise(task->part.step)) {
+          const double times = static_cast<double>(task->part.step_samples) /
+                               static_cast<double>(task->part.indices.size());
+          layout_.write_norm(task->part.v, times, into);
+        }
         events_.computed(task->part, generation);
         sums_.add(task->part.v);
       },
@@ -215,6 +221,22 @@ void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
   apply_reduced();
 }
 
+// The same steps on every member, so that the sums are equal.
+bool Stepper::measures_noise(model::Step step) const {
+  if (rules_.logical_workers < 2) return false;
+  return rules_.policy == model::BatchPolicy::kAdaptive || step.value() % kNoiseEvery == 0;
+}
+
+void Stepper::measure_noise(double whole) {
+  std::vector<batch::PartNorm> parts;
+  for (std::uint32_t v = 0; v < record_.squared_norms.size(); ++v) {
+    const auto samples =
+        model::part_size(record_.samples, rules_.logical_workers, model::LogicalWorker(v));
+    parts.push_back({samples, record_.squared_norms[v]});
+  }
+  noise_.measure(parts, whole);
+}
+
 // A function of the view and of the samples up to the end of the step.
 double Stepper::lr_factor() const {
   const std::uint64_t seen =
@@ -252,6 +274,7 @@ void Stepper::apply_reduced() {
   events_.phase(Phase::kApply, record_.step);
   struct Outcome {
     Result<Applied> applied = Applied();
+    std::optional<double> norm{};
   };
   auto outcome = std::make_shared<Outcome>();
   const auto factor = record_.hyper.find("lr_factor");
@@ -259,6 +282,7 @@ void Stepper::apply_reduced() {
   executor_.run(
       [this, outcome, lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second] {
         const std::vector<ConstBytes> spans = layout_.cut(reduced());
+        if (!record_.squared_norms.empty()) outcome->norm = layout_.squared_norm(reduced());
         outcome->applied = trainee_.apply({.step = record_.step,
                                            .epoch = record_.epoch,
                                            .samples = record_.samples,
@@ -272,6 +296,7 @@ void Stepper::apply_reduced() {
           return events_.failed(record_.step, std::nullopt, outcome->applied.error());
         }
         record_.applied = outcome->applied->applied;
+        if (outcome->norm && record_.applied) measure_noise(*outcome->norm);
         for (const auto& [name, value] : outcome->applied->hyper) record_.hyper[name] = value;
         here_ = after(record_);
         const Time now = system_.now();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "edl/batch/noise.h"
 #include "edl/collective/all_reduce.h"
 #include "edl/membership/rules.h"
 #include "edl/model/order.h"
@@ -64,6 +65,8 @@ class Stepper {
 
   // Samples a second, as of most parts lately; 0 until some were computed.
   double speed() const { return speed_; }
+  // Of the gradients of the steps that this worker has applied.
+  const batch::NoiseScale& noise() const { return noise_; }
   std::uint32_t kept_parts() const { return kept_parts_; }  // when the view was entered
   void slow_down(double factor) { slowness_ = factor; }
 
@@ -85,6 +88,8 @@ class Stepper {
   void contribute();
   void on_reduced(model::Step step, const model::Digest& digest);
   double lr_factor() const;
+  bool measures_noise(model::Step step) const;
+  void measure_noise(double whole);
   void apply_reduced();
   model::Position after(const model::StepRecordHeader& record) const;
 
@@ -113,6 +118,7 @@ class Stepper {
   Time last_completed_;
   std::deque<double> part_speeds_;  // in this view
   double speed_ = 0;
+  batch::NoiseScale noise_;
   std::uint32_t kept_parts_ = 0;
   double slowness_ = 1;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

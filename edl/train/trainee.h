@@ -69,6 +69,8 @@ class Trainee {
   virtual std::uint64_t samples() const = 0;
   // What each part gives and each step reduces, always the same.
   virtual std::vector<collective::Segment> segments() const = 0;
+  // How many of them, from the first on, are gradients.
+  virtual std::size_t gradient_segments() const = 0;
   virtual std::vector<std::string> metric_names() const { return {}; }
 
   // The state before the first step.

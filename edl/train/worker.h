@@ -102,6 +102,7 @@ class Worker {
   void on_stable(model::Step step);
   void report_step(const model::StepRecordHeader& record, Duration took);
   void report_view(const model::View& view);
+  void choose_batch();
   void evaluate(model::Step step, model::Epoch epoch);
   void trace(const Part& part, model::Generation generation);
   void flush_reports();
@@ -144,6 +145,7 @@ class Worker {
   bool ended_ = false;
   Time started_;
   Time store_seen_;
+  model::Step batch_chosen_at_;  // under adaptive
   double last_loss_ = 0;
   double speed_ = 0;  // samples a second, smoothed
   model::NamedNumbers metrics_;

@@ -57,7 +57,9 @@ void Worker::load_from_disk() {
   });
 }
 
+// Before the first step nothing was trained with them.
 void Worker::tell_terms(const checkpoint::State& state) {
+  if (state.position.step == model::Step()) return;
   membership_.on_terms({state.batch.global, {state.lr_factor, state.ramp}});
 }
 

@@ -1,10 +1,13 @@
 // What a worker does around each step: tells, keeps and gives on what is stable.
 #include <algorithm>
 
+#include "edl/batch/goodput.h"
 #include "edl/train/worker.h"
 
 namespace edl::train {
 namespace {
+
+constexpr std::uint64_t kBatchEvery = 50;  // steps
 
 double wall_seconds(os::System& system) { return seconds(system.wall_time().time_since_epoch()); }
 
@@ -43,6 +46,32 @@ void Worker::on_completed(const model::Position& here, Duration took) {
   if (stepper_.speed() > 0) membership_.on_speed(stepper_.speed());
   membership_.on_completed(here, took);
   if (core().leads() && core().is_training()) checkpoint_if_due();
+  if (core().leads() && core().is_training()) choose_batch();
+}
+
+// Now and then, when enough was measured with the present batch.
+void Worker::choose_batch() {
+  const membership::Rules& rules = options_.membership.rules;
+  if (rules.policy != model::BatchPolicy::kAdaptive || !view_) return;
+  const model::Step here = stepper_.here().step;
+  const model::Step since = std::max(batch_chosen_at_, view_->first_step);
+  const auto noise = stepper_.noise().samples();
+  if (here.value() < since.value() + kBatchEvery || !noise || stepper_.speed() <= 0) return;
+  batch_chosen_at_ = here;
+  // Members carry about what they can compute in the same time, so our own time is that of all.
+  const auto rank = view_->rank_of(options_.membership.id);
+  const double share = static_cast<double>(view_->members[rank->value()].logical.size()) /
+                       static_cast<double>(rules.logical_workers);
+  if (share == 0) return;
+  const double per_sample = share / stepper_.speed();
+  const double step = seconds(membership_.silence().median_step());
+  const double computing = per_sample * static_cast<double>(view_->batch.global);
+  const auto choice = batch::better_batch({std::max(0.0, step - computing), per_sample}, *noise,
+                                          {.least = rules.batch,
+                                           .most = rules.batch_max.value_or(rules.batch),
+                                           .logical_workers = rules.logical_workers},
+                                          view_->batch.global);
+  if (choice) membership_.on_batch(choice->global, choice->reason);
 }
 
 void Worker::on_stable(model::Step step) {
@@ -84,6 +113,7 @@ void Worker::report_step(const model::StepRecordHeader& record, Duration took) {
                  .step_ms = second * 1000,
                  .samples_per_second = speed_,
                  .applied = record.applied,
+                 .noise_scale = stepper_.noise().samples(),
                  .digest = record.digest,
                  .ends_epoch = record.position + record.samples >= trainee_.samples()});
 }

@@ -96,6 +96,33 @@ class Batches(unittest.TestCase):
         job = self.train("fixed", "--batch=64", "--lr-rule=linear")
         self.assertEqual(self.check(job, "fixed", "linear", 64), 0)
 
+    def test_adaptive_finds_a_larger_batch(self):
+        # Steps of a tiny model cost little beside their fixed part.
+        job = self.place.run("adaptive", "--workers=2", "--logical-workers=4", "--events=all",
+                             "--batch-policy=adaptive", "--batch=8", "--batch-max=256",
+                             "--lr-rule=sqrt", "--steps=1000000")
+        told = job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "batch"
+                            and "pause_ms" in e, "another batch")
+        self.assertGreater(told["batch"]["global"], 8)
+        self.assertLessEqual(told["batch"]["global"], 256)
+        self.assertIn("the noise scale is", told["reason"])
+        self.assertAlmostEqual(told["lr_factor"], math.sqrt(told["batch"]["global"] / 8))
+        job.wait_step(told["first_step"] + 2 * RAMP)
+        self.place.answer("stop", "adaptive")
+        self.assertEqual(job.end(), 0, job.account())
+        check_told(self.place, "adaptive")
+        advice = self.place.answer("advise", "adaptive")
+        self.assertGreater(advice["noise_scale"], 0)
+        self.assertGreaterEqual(advice["batch_at_80"], 8)
+        shares = [row["efficiency"] for row in advice["table"]]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+    def test_advice_needs_parts_to_compare(self):
+        job = self.place.run("alone", "--workers=1", "--logical-workers=1", "--steps=200")
+        self.assertEqual(job.end(), 0, job.account())
+        said = self.place.edl("advise", "alone", code=1).stderr
+        self.assertIn("--logical-workers=2", said)
+
     def test_a_resumed_job_goes_on_from_the_rate_that_it_had(self):
         job = self.place.run("resumed", "--workers=4", "--logical-workers=4", "--events=all",
                              "--batch-policy=linear", "--batch=16", "--lr-rule=linear",

@@ -63,7 +63,8 @@ void TrainChecker::check_shape(const model::View& view) {
   if (trains && parts.size() != job_.logical_workers) {
     violate(text("view ", view.generation, " has ", parts.size(), " parts"));
   }
-  if (trains && view.batch != rules_.batch_of(count)) {
+  // What adaptive chooses lies within its bounds.
+  if (trains && view.batch != rules_.batch_of(count, view.batch.global)) {
     violate(text("view ", view.generation, " has a batch of ", view.batch.global));
   }
 }

@@ -73,9 +73,10 @@ std::vector<std::string> wanted_hits() {
       "fault.kill",        "fault.power_cut", "fault.stop",         "fault.partition",
       "fault.one_way_cut", "fault.isolate",   "fault.slow_link",    "fault.lossy_link",
       "fault.clock_jump",  "fault.disk_full", "fault.blind_joiner", "person.scales",
-      "view.ramp",         "halt.waiting",    "halt.finished",      "view.start",
-      "view.join",         "view.death",      "view.scale",         "view.resume",
-      "view.rebalance",    "view.straggler",  "view.successor"};
+      "view.ramp",         "view.batch",      "view.ramp",          "halt.waiting",
+      "halt.finished",     "view.start",      "view.join",          "view.death",
+      "view.scale",        "view.resume",     "view.rebalance",     "view.straggler",
+      "view.successor"};
   for (std::uint64_t i = 0; i < kPhases; ++i) {
     hits.push_back(text("drill.", name(static_cast<model::FaultPhase>(i))));
   }

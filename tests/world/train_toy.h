@@ -24,6 +24,7 @@ class Toy final : public train::Trainee {
   std::vector<collective::Segment> segments() const override {
     return {{collective::Element::kF32, kNumbers}, {collective::Element::kBf16, kNumbers}};
   }
+  std::size_t gradient_segments() const override { return 1; }
   Result<void> initialise(std::uint64_t seed) override;
   std::vector<train::StateTensor> state() override;
   Result<train::PartSums> compute(const train::Part& part, std::span<const ByteSpan> sums) override;

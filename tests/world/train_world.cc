@@ -272,6 +272,7 @@ membership::Rules TrainWorld::rules() const {
                           .steps = options_.job.steps,
                           .replace_after = options_.replace_after};
   if (options_.policy == model::BatchPolicy::kCapped) rules.batch_max = options_.job.batch * 2;
+  if (options_.policy == model::BatchPolicy::kAdaptive) rules.batch_max = options_.job.batch * 4;
   return rules;
 }
 

@@ -54,6 +54,7 @@ class DigitsTrainee final : public Trainee {
         scratch_(Model::kParameters) {}
 
   std::uint64_t samples() const override { return training_.size(); }
+  std::size_t gradient_segments() const override { return 1; }
   std::vector<collective::Segment> segments() const override {
     return {{collective::Element::kF32, weights_.size()}};
   }
