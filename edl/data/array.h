@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Array {
   Shape shape{};       // empty: one number
   ConstBytes bytes{};  // as many as dtype and shape say
   bool is_big_endian = false;
+  std::string name{};                   // of the file, for sentences about it
   std::shared_ptr<const void> owner{};  // of the bytes; nothing when the caller keeps them
 };
 

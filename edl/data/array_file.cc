@@ -33,7 +33,10 @@ Result<Array> kept(Result<Array> array, const Contents& contents) {
 }
 
 Result<Array> named(const std::string& path, Result<Array> array) {
-  if (array.ok()) return array;
+  if (array.ok()) {
+    array->name = path;
+    return array;
+  }
   return Error{array.error().code, text(path, ": ", array.error().message)};
 }
 

@@ -1,5 +1,7 @@
 #include "edl/torch/dataset.h"
 
+#include <numeric>
+
 #include "edl/base/check.h"
 #include "edl/train/builtin/digits.h"
 
@@ -40,6 +42,12 @@ Batch batch_of(const std::vector<train::Digit>& digits) {
 std::shared_ptr<const Dataset> tensors(::torch::Tensor x, ::torch::Tensor y) {
   EDL_CHECK(x.dim() > 0 && y.dim() > 0 && x.size(0) == y.size(0), "x and y are of one length");
   return std::make_shared<Tensors>(x.contiguous(), y.contiguous());
+}
+
+Batch whole(const Dataset& data) {
+  std::vector<std::uint64_t> samples(data.size());
+  std::iota(samples.begin(), samples.end(), 0);
+  return data.batch(samples);
 }
 
 Digits digits() {

@@ -26,6 +26,9 @@ class Dataset {
 // Sample i is x[i] with y[i].
 std::shared_ptr<const Dataset> tensors(::torch::Tensor x, ::torch::Tensor y);
 
+// All samples at once: for held-out data, which is small.
+Batch whole(const Dataset& data);
+
 // UCI optical digits: 8x8 images as 64 numbers in [0, 1], and what they show.
 struct Digits {
   std::shared_ptr<const Dataset> training;

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "edl/base/result.h"
+#include "edl/torch/arrays.h"
 #include "edl/torch/dataset.h"
 
 namespace edl::torch {
@@ -23,7 +25,8 @@ struct Model {
 };
 
 struct Program {
-  std::function<std::shared_ptr<const Dataset>()> data;
+  // Called once, where the program is started; its error ends the job before it begins.
+  std::function<Result<std::shared_ptr<const Dataset>>()> data;
   // Its random numbers are seeded before the call.
   std::function<Model()> model;
   // The mean loss over the batch.

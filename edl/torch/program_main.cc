@@ -27,7 +27,12 @@ int run(int argc, char** argv, const Program& program) {
     return 2;
   }
   train::WorkerProgram worker;
-  const auto data = program.data();  // once: workers that are forked from here share it
+  const auto given = program.data();  // once: workers that are forked from here share it
+  if (!given.ok()) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], given.error().message.c_str());
+    return 1;
+  }
+  const std::shared_ptr<const Dataset>& data = *given;
   worker.facts = {{"samples", data->size()}, {"batch", program.batch}, {"epochs", program.epochs}};
   if (program.logical_workers) worker.facts["logical_workers"] = *program.logical_workers;
   worker.make = [&program, &data] { return TorchTrainee::make(program, data); };

@@ -96,7 +96,7 @@ std::vector<Named> optimizers() {
 class Trained {
  public:
   explicit Trained(const Program& program)
-      : trainee_(TorchTrainee::make(program, program.data()).value()),
+      : trainee_(TorchTrainee::make(program, program.data().value()).value()),
         layout_(trainee_->segments()) {}
 
   void initialise(std::uint64_t seed) { ASSERT_TRUE(trainee_->initialise(seed).ok()); }
@@ -329,7 +329,7 @@ TEST(TorchTrainee, another_seed_gives_another_model) {
 
 TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   const auto refusal = [](const Program& program) {
-    auto made = TorchTrainee::make(program, program.data());
+    auto made = TorchTrainee::make(program, program.data().value());
     return made.ok() ? std::string() : made.error().message;
   };
   Program strange =

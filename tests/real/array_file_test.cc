@@ -14,10 +14,11 @@ namespace edl::data {
 namespace {
 
 class ArrayFiles : public ::testing::Test {
- protected:
+ public:
   ArrayFiles() { std::filesystem::create_directory(folder_); }
   ~ArrayFiles() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   std::string write(const std::string& name, const std::string& words) const {
     const std::string path = folder_ + "/" + name;
     std::ofstream(path, std::ios::binary) << words;
@@ -36,7 +37,7 @@ class ArrayFiles : public ::testing::Test {
   const std::string folder_ = text(::testing::TempDir(), "/array-files-", os::this_machine().pid);
 };
 
-const std::string kIdx("\0\0\x08\2\0\0\0\2\0\0\0\2abcd", 16);
+std::string idx() { return {"\0\0\x08\2\0\0\0\2\0\0\0\2abcd", 16}; }
 
 std::string row(const Array& array, std::uint64_t i) {
   std::string out(row_bytes(array), ' ');
@@ -45,10 +46,11 @@ std::string row(const Array& array, std::uint64_t i) {
 }
 
 TEST_F(ArrayFiles, plain_and_packed_files_give_the_same_rows) {
-  for (const std::string& path : {write("images", kIdx), write_zipped("images.gz", kIdx)}) {
+  for (const std::string& path : {write("images", idx()), write_zipped("images.gz", idx())}) {
     const Array array = idx_file(path).value();
     std::filesystem::remove(path);  // the array keeps what it needs
     EXPECT_EQ(array.shape, (Shape{2, 2}));
+    EXPECT_EQ(array.name, path);
     EXPECT_EQ(row(array, 1), "cd") << path;
   }
 }
