@@ -37,7 +37,7 @@ TEST(Arrays, samples_come_as_asked_for_in_any_order) {
   const auto set = arrays(images(), labels()).value();
   EXPECT_EQ(set->size(), 3u);
   const std::vector<std::uint64_t> samples{2, 0, 2};
-  const Batch batch = set->batch(samples);
+  const Batch batch = set->batch(samples, {});
   EXPECT_TRUE(is_same(
       batch.x, ::torch::tensor({5.f, 6.f, 7.f, 8.f, 0.f, 51.f, 102.f, 255.f, 5.f, 6.f, 7.f, 8.f})
                    .view({3, 2, 2})));

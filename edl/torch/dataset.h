@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "edl/base/result.h"
+
 namespace edl::torch {
 
 struct Batch {
@@ -15,12 +17,20 @@ struct Batch {
   ::torch::Tensor y;
 };
 
-// Asked by one thread at a time. The same numbers always give the same samples.
+// For which pass over the data a batch is: all that a data set may draw random numbers from, beside
+// the numbers of its samples.
+struct Draw {
+  std::uint64_t seed = 0;  // of the job
+  std::uint64_t epoch = 0;
+};
+
+// Asked by one thread at a time. The same sample and draw always give the same bits, whatever else
+// is in the batch.
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::uint64_t size() const = 0;
-  virtual Batch batch(std::span<const std::uint64_t> samples) const = 0;
+  virtual Batch batch(std::span<const std::uint64_t> samples, const Draw& draw) const = 0;
 };
 
 // Sample i is x[i] with y[i].

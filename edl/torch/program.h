@@ -13,6 +13,7 @@
 
 #include "edl/base/result.h"
 #include "edl/torch/arrays.h"
+#include "edl/torch/augment.h"
 #include "edl/torch/dataset.h"
 
 namespace edl::torch {

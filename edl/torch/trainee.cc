@@ -251,6 +251,7 @@ Result<train::PartSums> TorchTrainee::compute(const train::Part& part,
     begin_buffers();
     train::PartSums out;
     const std::span<const std::uint64_t> samples(part.indices);
+    const Draw draw{.seed = part.seed, .epoch = part.epoch.value()};
     for (std::size_t at = 0; at < samples.size(); at += part.micro) {
       const auto micro =
           samples.subspan(at, std::min<std::size_t>(part.micro, samples.size() - at));
@@ -260,7 +261,7 @@ Result<train::PartSums> TorchTrainee::compute(const train::Part& part,
         memory.push_back(at == 0 ? sums[p].data() : scratch_[p].data());
       }
       gradient_into(memory);
-      EDL_TRY(const double loss, backward(data_->batch(micro)));
+      EDL_TRY(const double loss, backward(data_->batch(micro, draw)));
       out.loss += loss * static_cast<double>(micro.size());
       const float share = static_cast<float>(micro.size()) / static_cast<float>(part.step_samples);
       ::torch::NoGradGuard no_grad;

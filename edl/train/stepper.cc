@@ -130,6 +130,7 @@ void Stepper::compute_next() {
                     .v = v,
                     .step_samples = plan_->positions.size(),
                     .micro = view_->batch.micro,
+                    .seed = seed_,
                     .random_seed = random_seed(seed_, plan_->step, v)};
   const model::SampleOrder order(trainee_.samples(), seed_, plan_->epoch);
   const model::PositionRange positions = plan_->part(v, rules_.logical_workers);

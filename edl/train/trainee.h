@@ -37,6 +37,7 @@ struct Part {
   std::vector<std::uint64_t> indices{};  // of samples, in order; at least one
   std::uint64_t step_samples = 1;        // M: of all parts together
   std::uint64_t micro = 1;               // samples of a micro batch at most
+  std::uint64_t seed = 0;                // of the job
   std::uint64_t random_seed = 0;         // of the random numbers of this part
 };
 
