@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "edl/torch/trainee.h"
+
 namespace edl::torch {
 namespace {
 
@@ -68,6 +70,44 @@ TEST(Augment, only_x_changes_and_only_for_the_one_who_asked) {
   EXPECT_TRUE(batch.x.equal(whole(*before).x * 2));
   EXPECT_TRUE(batch.y.equal(::torch::arange(10)));
   EXPECT_TRUE(whole(*doubled).x.equal(batch.x)) << "the second time";
+}
+
+// Tells what it was asked for.
+class Asked final : public Dataset {
+ public:
+  explicit Asked(std::vector<Draw>& draws) : draws_(draws) {}
+
+  std::uint64_t size() const override { return 40; }
+  Batch batch(std::span<const std::uint64_t> samples, const Draw& draw) const override {
+    draws_.push_back(draw);
+    return {::torch::ones({static_cast<std::int64_t>(samples.size()), 2}), {}};
+  }
+
+ private:
+  std::vector<Draw>& draws_;
+};
+
+TEST(Augment, the_data_are_told_the_seed_of_the_job_and_the_epoch) {
+  Program program;
+  program.forward = [](::torch::nn::Module& net, const Batch& batch) {
+    return net.as<::torch::nn::LinearImpl>()->forward(batch.x).mean();
+  };
+  program.model = [] {
+    auto net = std::make_shared<::torch::nn::LinearImpl>(2, 1);
+    return Model{net, std::make_shared<::torch::optim::SGD>(net->parameters(), 0.1)};
+  };
+  std::vector<Draw> draws;
+  const auto trainee = TorchTrainee::make(program, std::make_shared<Asked>(draws)).value();
+  Bytes memory(1 << 12);
+  const std::vector<ByteSpan> sums(trainee->segments().size(), memory);
+  train::Part part{.epoch = model::Epoch(3), .indices = {1, 2, 3}, .step_samples = 3, .micro = 2};
+  part.seed = 17;
+  ASSERT_TRUE(trainee->compute(part, sums).ok());
+  ASSERT_EQ(draws.size(), 2u);  // three samples, two at a time
+  for (const Draw& draw : draws) {
+    EXPECT_EQ(draw.seed, 17u);
+    EXPECT_EQ(draw.epoch, 3u);
+  }
 }
 
 TEST(Augment, an_error_of_the_data_is_passed_on) {

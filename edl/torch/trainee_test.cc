@@ -224,42 +224,6 @@ TEST(TorchTrainee, a_part_is_the_same_whoever_computes_it_and_after_whatever) {
   EXPECT_NE(one.compute(one.part(2, 2, 3)), one.compute(one.part(2, 1, 3)));
 }
 
-// Tells what it was asked for.
-class Asked final : public Dataset {
- public:
-  struct Draws {
-    std::vector<Draw> all{};
-  };
-  explicit Asked(std::shared_ptr<Draws> draws) : draws_(std::move(draws)) {}
-
-  std::uint64_t size() const override { return 40; }
-  Batch batch(std::span<const std::uint64_t> asked, const Draw& draw) const override {
-    draws_->all.push_back(draw);
-    return samples(static_cast<std::int64_t>(asked.size()));
-  }
-
- private:
-  const std::shared_ptr<Draws> draws_;
-};
-
-TEST(TorchTrainee, the_data_are_told_the_seed_and_the_epoch) {
-  const auto draws = std::make_shared<Asked::Draws>();
-  Program program = program_with(sgd());
-  program.data = [&] { return std::make_shared<const Asked>(draws); };
-  Trained trained(program);
-  trained.initialise(7);
-  trained.micro = 5;
-  train::Part part = trained.part(1, 0, 1);
-  part.seed = 17;
-  part.epoch = model::Epoch(3);
-  trained.compute(part);
-  ASSERT_EQ(draws->all.size(), 3u);  // 12 samples, 5 at a time
-  for (const Draw& draw : draws->all) {
-    EXPECT_EQ(draw.seed, 17u);
-    EXPECT_EQ(draw.epoch, 3u);
-  }
-}
-
 TEST(TorchTrainee, micro_batches_are_weighted_and_added_in_order) {
   Trained whole(program_with(sgd()));
   Trained cut(program_with(sgd()));
