@@ -24,6 +24,11 @@ float feature(std::uint64_t sample, std::size_t i) {
   return std::ldexp(value, exponent);
 }
 
+// As augmentation does: a sample is another one in each epoch and for each seed.
+std::uint64_t drawn(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
+  return mix64(mix64(seed) ^ epoch) ^ sample;
+}
+
 // Depends on the weights, so that a wrong state shows in all that follows.
 Numbers gradient(const Numbers& weights, const std::vector<std::uint64_t>& indices,
                  std::uint64_t step_samples) {
@@ -82,7 +87,11 @@ std::vector<train::StateTensor> Toy::state() {
 }
 
 Result<train::PartSums> Toy::compute(const train::Part& part, std::span<const ByteSpan> sums) {
-  const Numbers numbers = gradient(weights_, part.indices, part.step_samples);
+  std::vector<std::uint64_t> samples;
+  for (const std::uint64_t index : part.indices) {
+    samples.push_back(drawn(part.seed, part.epoch.value(), index));
+  }
+  const Numbers numbers = gradient(weights_, samples, part.step_samples);
   for (const ByteSpan& into : sums) std::memcpy(into.data(), numbers.data(), sizeof numbers);
   return train::PartSums{.loss = static_cast<double>(part.indices.size())};
 }
@@ -126,7 +135,7 @@ void ToyReplay::advance(std::uint64_t batch, double lr_factor) {
     const std::uint64_t more = v < plan.samples % job_.logical_workers ? 1 : 0;
     std::vector<std::uint64_t> indices;
     for (auto left = plan.samples / job_.logical_workers + more; left > 0; --left) {
-      indices.push_back(order.at(at++));
+      indices.push_back(drawn(job_.seed, plan.epoch, order.at(at++)));
     }
     if (!indices.empty()) parts.push_back(gradient(state.weights, indices, plan.samples));
   }
