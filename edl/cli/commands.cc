@@ -9,6 +9,7 @@ void add_commands(CommandLine& line, Console& console) {
   add_resume(line, console);
   add_chaos(line);
   add_explain(line);
+  add_replay(line);
   add_advise(line);
   add_verify(line);
   add_ledger(line);

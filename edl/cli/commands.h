@@ -18,6 +18,7 @@ void add_hash(CommandLine& line);
 void add_ledger(CommandLine& line);
 void add_verify(CommandLine& line);
 void add_chaos(CommandLine& line);
+void add_replay(CommandLine& line);
 void add_resume(CommandLine& line, Console& console);  // and join
 void add_run(CommandLine& line, Console& console);
 void add_scale(CommandLine& line);   // and stop

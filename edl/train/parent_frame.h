@@ -13,11 +13,13 @@ enum class ParentFrame : std::uint32_t {
   kLeave = 3,
   kGone = 4,
   kFault = 5,
+  kReplay = 6,
   kEvents = 16,
   kState = 17,
   kFiring = 18,
   kDied = 19,
   kProgram = 20,
+  kReplayed = 21,
 };
 
 // What the environment tells a program that an agent started: which of its parts to play.
@@ -25,6 +27,7 @@ inline constexpr const char* kRoleVariable = "EDL_ROLE";
 inline constexpr const char* kRoleDescribe = "describe";  // tell about yourself, then end
 inline constexpr const char* kRoleParent = "parent";      // load, then fork workers on request
 inline constexpr const char* kRoleWorker = "worker";      // be a worker
+inline constexpr const char* kRoleReplay = "replay";      // compute steps of the past once more
 
 // The descriptor that leads to the agent, as the environment says it; -1 when it says none.
 inline int parent_descriptor(std::string_view said) {

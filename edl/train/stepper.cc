@@ -117,6 +117,22 @@ void Stepper::begin_step() {
   if (begun_ && !computing_ && !applying_) compute_next();
 }
 
+Part Stepper::part_of(model::LogicalWorker v) const {
+  Part part{.step = plan_->step,
+            .epoch = plan_->epoch,
+            .v = v,
+            .step_samples = plan_->positions.size(),
+            .micro = view_->batch.micro,
+            .seed = seed_,
+            .random_seed = random_seed(seed_, plan_->step, v)};
+  const model::SampleOrder order(trainee_.samples(), seed_, plan_->epoch);
+  const model::PositionRange positions = plan_->part(v, rules_.logical_workers);
+  for (std::uint64_t p = positions.from; p < positions.to; ++p) {
+    part.indices.push_back(order.at(p));
+  }
+  return part;
+}
+
 void Stepper::compute_next() {
   if (!view_ || !begun_ || computing_) return;
   const auto& own = view_->members[own_.value()].logical;
@@ -125,18 +141,7 @@ void Stepper::compute_next() {
   const model::LogicalWorker v = missing.front();
   events_.phase(Phase::kData, plan_->step);
   auto task = std::make_shared<Computed>();
-  task->part = Part{.step = plan_->step,
-                    .epoch = plan_->epoch,
-                    .v = v,
-                    .step_samples = plan_->positions.size(),
-                    .micro = view_->batch.micro,
-                    .seed = seed_,
-                    .random_seed = random_seed(seed_, plan_->step, v)};
-  const model::SampleOrder order(trainee_.samples(), seed_, plan_->epoch);
-  const model::PositionRange positions = plan_->part(v, rules_.logical_workers);
-  for (std::uint64_t p = positions.from; p < positions.to; ++p) {
-    task->part.indices.push_back(order.at(p));
-  }
+  task->part = part_of(v);
   events_.phase(Phase::kCompute, plan_->step);
   if (!view_) return;
   computing_ = true;

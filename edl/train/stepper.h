@@ -82,6 +82,7 @@ class Stepper {
   };
 
   void begin_step();
+  Part part_of(model::LogicalWorker v) const;
   void compute_next();
   void computed(const Computed& result);
   void measure(const Computed& result);

@@ -8,7 +8,9 @@
 #include "edl/os/posix/machine.h"
 #include "edl/os/posix/system.h"
 #include "edl/store/etcd_store.h"
+#include "edl/train/job_rules.h"
 #include "edl/train/parent_frame.h"
+#include "edl/train/replay_process.h"
 #include "edl/train/worker.h"
 
 namespace edl::train {
@@ -28,20 +30,6 @@ Result<std::vector<http::Url>> endpoints_of(const std::vector<std::string>& urls
     endpoints.push_back(std::move(parsed));
   }
   return endpoints;
-}
-
-membership::Rules rules_of(const model::JobSpec& spec, std::uint32_t logical_workers,
-                           const model::WorkerRange& range) {
-  return {.logical_workers = logical_workers,
-          .min = range.min,
-          .max = range.max,
-          .policy = spec.batch_policy,
-          .batch = spec.batch,
-          .batch_max = spec.batch_max,
-          .lr_rule = spec.lr_rule,
-          .warmup_samples = spec.warmup_samples,
-          .steps = spec.steps,
-          .epochs = spec.epochs};
 }
 
 Result<std::vector<model::Fault>> faults_of(const Json& options) {
@@ -260,6 +248,10 @@ int worker_main(const WorkerProgram& program, const std::string& role, int paren
   if (!trainee.ok()) {
     system->log().error("the program cannot begin", {{"why", trainee.error().message}});
     return 1;
+  }
+  if (role == kRoleReplay) {
+    ReplayProcess process(*system, **trainee);
+    return system->run();
   }
   Process process(*system, **trainee, os::process_id());
   return system->run();

@@ -83,6 +83,20 @@ class Digits(unittest.TestCase):
         again = self.place.resume("stop", "--workers=2")
         self.finishes(again, "stop")
 
+    def test_any_step_can_be_computed_again(self):
+        job = self.place.run("past", "--workers=1:3", "--start=1", "--logical-workers=4",
+                             "--checkpoint-every=50steps", "--batch-policy=linear", "--batch=32",
+                             "--lr-rule=linear", "--steps=1000000", program=self.program)
+        job.wait_step(40)
+        self.place.answer("scale", "past", "--workers=3", "--wait")
+        told = job.wait_members(3)
+        job.wait_step(told["first_step"] + 30)
+        self.place.answer("stop", "past")
+        self.assertEqual(job.end(), 0, job.account())
+        for step in (1, told["first_step"] + 4, job.events[-1]["steps"]):
+            answer = self.place.answer("replay", "past", f"--step={step}")
+            self.assertTrue(answer["equal"], answer)
+
     def test_started_by_hand_it_says_how(self):
         done = subprocess.run([*self.program], capture_output=True, text=True, timeout=60,
                               check=False)

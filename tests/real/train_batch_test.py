@@ -49,7 +49,18 @@ class Batches(unittest.TestCase):
         self.place.answer("stop", name)
         self.assertEqual(job.end(), 0, job.account())
         check_told(self.place, name)
+        self.check_replay(name, job)
         return job
+
+    def check_replay(self, name, job):
+        """Steps around each change, and the last one, have the same digest when computed again."""
+        last = job.kind("step")[-1]["step"]
+        firsts = {e["first_step"] for e in job.kind("view") if not e.get("halt")}
+        for step in sorted({1, last} | {f + 1 for f in firsts if f < last}):
+            answer = self.place.answer("replay", name, f"--step={step}")
+            self.assertTrue(answer["equal"], answer)
+            self.assertEqual(answer["digest"], answer["recorded"])
+            self.assertLess(answer["from"], step)
 
     def batch_of(self, policy, batch, most, members):
         return {"fixed": batch, "linear": batch * members,
@@ -111,11 +122,28 @@ class Batches(unittest.TestCase):
         self.place.answer("stop", "adaptive")
         self.assertEqual(job.end(), 0, job.account())
         check_told(self.place, "adaptive")
+        self.check_replay("adaptive", job)
         advice = self.place.answer("advise", "adaptive")
         self.assertGreater(advice["noise_scale"], 0)
         self.assertGreaterEqual(advice["batch_at_80"], 8)
         shares = [row["efficiency"] for row in advice["table"]]
         self.assertEqual(shares, sorted(shares, reverse=True))
+
+    def test_a_replay_that_differs_says_so(self):
+        job = self.place.run("other", "--workers=2", "--logical-workers=4", "--steps=50")
+        self.assertEqual(job.end(), 0, job.account())
+        self.place.edl("replay", "other", "--step=50")
+        path = self.place.directory("other") / "job.json"
+        text = path.read_text()
+        self.assertIn('"seed":0', text)
+        path.write_text(text.replace('"seed":0', '"seed":1'))
+        said = self.place.edl("replay", "other", "--step=40", code=1).stderr
+        self.assertIn("the first step that differs is 1", said)
+        answer = self.place.answer("replay", "other", "--step=40", code=1)
+        self.assertEqual((answer["equal"], answer["first_different"]), (False, 1))
+        for step in (0, 51):
+            said = self.place.edl("replay", "other", f"--step={step}", code=1).stderr
+            self.assertIn("which has 50 steps", said)
 
     def test_advice_needs_parts_to_compare(self):
         job = self.place.run("alone", "--workers=1", "--logical-workers=1", "--steps=200")
