@@ -261,10 +261,12 @@ model::View Core::plan(const Ids& members) const {
   next.first_step = here_.step.next();
   next.epoch = here_.epoch;
   next.position = here_.position;
-  const Terms before = terms_before();
-  next.batch = rules_.batch_of(members.size(), chosen_batch_.value_or(before.batch));
-  const batch::Rate rate =
-      batch::next_rate(before.rate, rules_.lr_factor(next.batch), next.first_step);
+  const std::optional<Terms> before = terms_before();
+  const auto chosen = chosen_batch_ || !before ? chosen_batch_ : before->batch;
+  next.batch = rules_.batch_of(members.size(), chosen);
+  const double factor = rules_.lr_factor(next.batch);
+  const batch::Rate rate = before ? batch::next_rate(before->rate, factor, next.first_step)
+                                  : batch::Rate{.factor = factor};
   next.lr_factor = rate.factor;
   next.ramp = rate.ramp;
   std::vector<model::Carrier> carriers;
@@ -287,12 +289,10 @@ model::View Core::plan(const Ids& members) const {
   return next;
 }
 
-// Who begins with step 1 begins with what its own batch wants.
-Terms Core::terms_before() const {
-  if (terms_) return *terms_;
-  if (view_ && !from_disk_) return {view_->batch.global, {view_->lr_factor, view_->ramp}};
-  const model::Batch first = rules_.batch_of(rules_.fit(wanted_.workers));
-  return {first.global, {rules_.lr_factor(first), {}}};
+// Nothing when training begins with step 1.
+std::optional<Terms> Core::terms_before() const {
+  if (terms_ || !view_ || from_disk_) return terms_;
+  return Terms{view_->batch.global, {view_->lr_factor, view_->ramp}};
 }
 
 // Who is in the next view and not in the present one, and the other way round.

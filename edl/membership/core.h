@@ -162,7 +162,7 @@ class Core {
   std::optional<HaltKind> halt_of(const Ids& members) const;
   void publish(const Ids& members, std::optional<HaltKind> halt);
   model::View plan(const Ids& members) const;
-  Terms terms_before() const;
+  std::optional<Terms> terms_before() const;
   Difference difference(const model::View& next) const;
   void explain(model::View& next) const;
   void explain_halt(model::View& next, HaltKind kind) const;

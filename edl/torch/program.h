@@ -12,6 +12,8 @@
 #include <string>
 
 #include "edl/base/result.h"
+#include "edl/model/batch.h"
+#include "edl/model/rate.h"
 #include "edl/torch/arrays.h"
 #include "edl/torch/augment.h"
 #include "edl/torch/dataset.h"
@@ -23,6 +25,13 @@ using Metrics = std::map<std::string, double>;
 struct Model {
   std::shared_ptr<::torch::nn::Module> net;
   std::shared_ptr<::torch::optim::Optimizer> optimizer;
+};
+
+// Where training is when a step is applied.
+struct Progress {
+  std::uint64_t step = 0;     // from 1
+  std::uint64_t epoch = 0;    // from 0
+  std::uint64_t samples = 0;  // that were trained on, with those of this step
 };
 
 struct Program {
@@ -40,6 +49,14 @@ struct Program {
   std::uint64_t epochs = 1;
   std::optional<std::uint32_t> logical_workers{};  // else as many as suit the batch
   std::optional<double> clip_norm{};               // of the gradient of a step
+  // What the learning rate is multiplied by. Of samples, not of steps, unless the batch is fixed.
+  std::function<double(const Progress& progress)> schedule{};
+
+  // How the batch follows the members, and the learning rate the batch: docs/reference/batch.md.
+  model::BatchPolicy batch_policy = model::BatchPolicy::kFixed;
+  std::optional<std::uint64_t> batch_max{};
+  model::RateRule lr_rule = model::RateRule::kNone;
+  std::uint64_t warmup_samples = 0;
 };
 
 // A program whose functions see the net by its own type:

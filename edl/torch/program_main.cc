@@ -33,7 +33,14 @@ int run(int argc, char** argv, const Program& program) {
     return 1;
   }
   const std::shared_ptr<const Dataset>& data = *given;
-  worker.facts = {{"samples", data->size()}, {"batch", program.batch}, {"epochs", program.epochs}};
+  worker.facts = {{"samples", data->size()},
+                  {"batch", program.batch},
+                  {"epochs", program.epochs},
+                  {"batch_policy", model::name(program.batch_policy)},
+                  {"lr_rule", model::name(program.lr_rule)},
+                  {"warmup_samples", program.warmup_samples},
+                  {"lars", true}};
+  if (program.batch_max) worker.facts["batch_max"] = *program.batch_max;
   if (program.logical_workers) worker.facts["logical_workers"] = *program.logical_workers;
   worker.make = [&program, &data] { return TorchTrainee::make(program, data); };
   return train::worker_main(worker, variable(train::kRoleVariable), parent);

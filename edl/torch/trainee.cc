@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "edl/base/text.h"
+#include "edl/torch/lars.h"
 
 namespace edl::torch {
 namespace {
@@ -90,7 +91,8 @@ Result<void> TorchTrainee::lay_out() {
     const bool is_known = std::any_of(named.begin(), named.end(), [&](const NamedParameter& one) {
       return one.tensor.is_same(item.value());
     });
-    if (is_known || !item.value().defined()) continue;  // one that is shared has its first name
+    if (is_known) tied_.emplace_back(item.key(), item.value());
+    if (is_known || !item.value().defined()) continue;  // it is trained under its first name
     named.push_back({item.key(), item.value()});
     EDL_TRY(add(Role::kParameter, item.key(), item.value()));
   }
@@ -182,6 +184,12 @@ std::vector<train::StateTensor> TorchTrainee::state() {
   std::vector<train::StateTensor> out;
   for (const auto* all : {&parameters_, &buffers_}) {
     for (const auto& summed : *all) summed->flat.append_to(out);
+  }
+  for (const auto& [name, tensor] : tied_) {
+    out.push_back({text("model/", name),
+                   number_type(tensor.scalar_type()).value().dtype,
+                   tensor.sizes().vec(),
+                   {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
   }
   optimizer_state_->append_to(out);
   return out;
@@ -296,8 +304,9 @@ double TorchTrainee::clip(std::span<const ConstBytes> sums) {
 
 Result<train::Applied> TorchTrainee::apply(const train::ReducedStep& step) {
   return guarded([&]() -> Result<train::Applied> {
+    const double rate_factor = step.lr_factor * scheduled(step);
     train::Applied applied{.applied = !step.found_inf,
-                           .hyper = {{"lr", base_rates_.front() * step.lr_factor}}};
+                           .hyper = {{"lr", base_rates_.front() * rate_factor}}};
     if (step.found_inf) return applied;
     ::torch::NoGradGuard no_grad;
     const auto* flags = reinterpret_cast<const std::int64_t*>(step.sums[flags_segment()].data());
@@ -321,13 +330,23 @@ Result<train::Applied> TorchTrainee::apply(const train::ReducedStep& step) {
     }
     auto& groups = model_.optimizer->param_groups();
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      groups[i].options().set_lr(base_rates_[i] * step.lr_factor);
+      groups[i].options().set_lr(base_rates_[i] * rate_factor);
     }
-    model_.optimizer->step();
+    if (step.lr_rule == model::RateRule::kLars) {
+      EDL_TRY(lars_step(*model_.optimizer));
+    } else {
+      model_.optimizer->step();
+    }
     optimizer_state_->take();
     take_buffers(step.sums, flags);
     return applied;
   });
+}
+
+double TorchTrainee::scheduled(const train::ReducedStep& step) const {
+  if (!program_.schedule) return 1;
+  return program_.schedule(
+      {.step = step.step.value(), .epoch = step.epoch.value(), .samples = step.seen});
 }
 
 // A buffer that no part changed keeps its bytes.

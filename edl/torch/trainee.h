@@ -53,6 +53,7 @@ class TorchTrainee final : public train::Trainee {
   Result<double> backward(const Batch& batch);
   void take_buffers(std::span<const ConstBytes> sums, const std::int64_t* flags);
   double clip(std::span<const ConstBytes> sums);
+  double scheduled(const train::ReducedStep& step) const;
   std::size_t flags_segment() const { return parameters_.size() + buffers_.size(); }
 
   const Program program_;
@@ -62,6 +63,8 @@ class TorchTrainee final : public train::Trainee {
   std::vector<std::unique_ptr<Summed>> parameters_;
   std::vector<std::unique_ptr<Summed>> buffers_;  // of floating point, and integers as kI64
   std::vector<std::vector<std::byte>> scratch_;   // of gradients, like `parameters_`
+  // Other names of parameters that are shared; they are in the state under each of them.
+  std::vector<std::pair<std::string, ::torch::Tensor>> tied_;
   std::unique_ptr<OptimizerState> optimizer_state_;
   std::size_t flag_count_ = 0;
   std::vector<std::int64_t> touched_;  // by this part: gradients that came, buffers that changed

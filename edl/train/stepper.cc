@@ -245,10 +245,8 @@ void Stepper::measure_noise(double whole) {
 
 // A function of the view and of the samples up to the end of the step.
 double Stepper::lr_factor() const {
-  const std::uint64_t seen =
-      plan_->epoch.value() * trainee_.samples() + plan_->positions.from + plan_->positions.size();
   const batch::Rate rate{view_->lr_factor, view_->ramp};
-  return rate.at(plan_->step) * batch::warmup_factor(seen, rules_.warmup_samples);
+  return rate.at(record_.step) * batch::warmup_factor(seen(record_), rules_.warmup_samples);
 }
 
 Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {
@@ -274,6 +272,10 @@ model::Position Stepper::after(const model::StepRecordHeader& record) const {
   return {record.epoch, end, record.step};
 }
 
+std::uint64_t Stepper::seen(const model::StepRecordHeader& record) const {
+  return record.epoch.value() * trainee_.samples() + record.position + record.samples;
+}
+
 void Stepper::apply_reduced() {
   applying_ = true;
   events_.applying(record_.step);
@@ -292,7 +294,9 @@ void Stepper::apply_reduced() {
         outcome->applied = trainee_.apply({.step = record_.step,
                                            .epoch = record_.epoch,
                                            .samples = record_.samples,
+                                           .seen = seen(record_),
                                            .lr_factor = lr_factor,
+                                           .lr_rule = rules_.lr_rule,
                                            .found_inf = record_.found_inf,
                                            .sums = layout_.of_trainee(spans)});
       },

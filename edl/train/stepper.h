@@ -88,7 +88,8 @@ class Stepper {
   void measure(const Computed& result);
   void contribute();
   void on_reduced(model::Step step, const model::Digest& digest);
-  double lr_factor() const;
+  double lr_factor() const;  // of the step that was recorded last
+  std::uint64_t seen(const model::StepRecordHeader& record) const;
   bool measures_noise(model::Step step) const;
   void measure_noise(double whole);
   void apply_reduced();

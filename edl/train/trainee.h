@@ -17,6 +17,7 @@
 #include "edl/collective/layout.h"
 #include "edl/model/fields.h"
 #include "edl/model/position.h"
+#include "edl/model/rate.h"
 
 namespace edl::train {
 
@@ -58,7 +59,9 @@ struct ReducedStep {
   model::Step step{};
   model::Epoch epoch{};
   std::uint64_t samples = 0;
+  std::uint64_t seen = 0;  // samples that were trained on, with those of this step
   double lr_factor = 1;
+  model::RateRule lr_rule = model::RateRule::kNone;
   bool found_inf = false;
   std::span<const ConstBytes> sums{};  // one for each segment
 };
