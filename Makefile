@@ -12,7 +12,7 @@ build: setup ## build everything into build/release
 	@tools/build release all
 
 run: setup ## see EDL at work: a job whose workers come, go and die, and the same undisturbed
-	@tools/build release edl
+	@tools/build release edl digits
 	@tools/demo
 
 test: ## build and run all tests

@@ -55,23 +55,22 @@ class Bookkeeping {
   // The bytes that go to the agent.
   std::size_t report(const model::Digest& digest) {
     told_ = told_.next();
-    reporter_.add(told_, {{"event", "step"},
-                          {"at", 1794813200.123456},
-                          {"step", told_},
-                          {"epoch", 0},
-                          {"position", told_.value() * 64},
-                          {"samples", 64},
-                          {"loss", 0.0185901240329},
-                          {"lr", 0.1},
-                          {"workers", kProcs},
-                          {"generation", 1},
-                          {"step_ms", 3.779438},
-                          {"samples_per_second", 16073.364226},
-                          {"applied", true},
-                          {"digest", model::digest_json(digest)}});
+    reporter_.add(train::StepReport{.at = 1794813200.123456,
+                                    .step = told_,
+                                    .position = told_.value() * 64,
+                                    .samples = 64,
+                                    .loss = 0.0185901240329,
+                                    .lr = 0.1,
+                                    .workers = kProcs,
+                                    .generation = model::Generation(1),
+                                    .step_ms = 3.779438,
+                                    .samples_per_second = 16073.364226,
+                                    .digest = digest});
     reporter_.on_stable(told_);
     std::size_t bytes = 0;
-    for (const Json& event : reporter_.take()) bytes += json_line(event).size();
+    for (const train::Report& report : reporter_.take()) {
+      bytes += json_line(train::json_of(report)).size();
+    }
     return bytes;
   }
 

@@ -18,6 +18,9 @@ endif()
 # Nothing may reorder or contract floating point: the same sums must give the same bits everywhere.
 add_compile_options(-Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                     -Wimplicit-fallthrough -ffp-contract=off)
+# Of headers that were precompiled gcc 12 forgets that they are the system's, and then warns wrongly of
+# copies within its own library.
+add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 set(EDL_FLAGS_release -O2 -g1)
 set(EDL_FLAGS_debug -O0 -g)
 set(EDL_FLAGS_asan -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined
@@ -34,9 +37,10 @@ endif()
 
 find_program(EDL_CCACHE ccache)
 if(EDL_CCACHE)
-  # Paths relative to the tree: a clone or a copy elsewhere finds what this one compiled.
+  # Paths relative to the tree: a clone or a copy elsewhere finds what this one compiled. Precompiled
+  # headers are known by their bytes.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-      CCACHE_NOHASHDIR=1 ${EDL_CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${EDL_CCACHE})
 endif()
 find_program(EDL_MOLD mold)
 if(EDL_MOLD)
@@ -44,6 +48,28 @@ if(EDL_MOLD)
 endif()
 
 include_directories(${CMAKE_SOURCE_DIR})
+
+# edl_precompile(NAME HEADER... [DEPS lib...]): heavy headers of other projects, read once for all
+# targets of a kind. The target `headers` does without, so that no header of ours relies on them.
+function(edl_precompile name)
+  cmake_parse_arguments(PRE "" "" "DEPS" ${ARGN})
+  set(stub ${CMAKE_BINARY_DIR}/precompiled/${name}.cc)
+  file(GENERATE OUTPUT ${stub} CONTENT "")
+  add_library(edl_precompiled_${name} OBJECT ${stub})
+  target_link_libraries(edl_precompiled_${name} PRIVATE ${PRE_DEPS})
+  target_precompile_headers(edl_precompiled_${name} PRIVATE ${PRE_UNPARSED_ARGUMENTS})
+endfunction()
+# edl_precompiled(TARGET KIND DEPS...): what TARGET with these libraries reads so. KIND: words, test.
+function(edl_precompiled target kind)
+  if(target STREQUAL "edl_torch" OR "edl_torch" IN_LIST ARGN OR "edl_bench_torch" IN_LIST ARGN)
+    set(kind torch)
+  endif()
+  if(TARGET edl_precompiled_${kind})
+    target_precompile_headers(${target} REUSE_FROM edl_precompiled_${kind})
+  endif()
+endfunction()
+# Programs are compiled like libraries, so that they share them.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 
 add_custom_target(headers COMMENT "every header compiles alone")
 # What `make test` runs. Programs that only sanitizers or people run are built by name.
@@ -56,6 +82,7 @@ function(edl_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS" ${ARGN})
   add_library(edl_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(edl_${name} PUBLIC ${ROOM_DEPS})
+  edl_precompiled(edl_${name} words ${ROOM_DEPS})
 
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} *.h)
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")  # those need what their tests define
@@ -89,6 +116,7 @@ function(edl_test name)
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${TEST_DEPS} GTest::gtest GTest::gtest_main)
+  edl_precompiled(${name} test ${TEST_DEPS})
   add_dependencies(tests ${name})
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   if("threads" IN_LIST TEST_LABELS)
@@ -109,5 +137,6 @@ function(edl_program name dir)
   add_executable(${name} ${PROGRAM_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${dir})
   target_link_libraries(${name} PRIVATE ${PROGRAM_DEPS})
+  edl_precompiled(${name} words ${PROGRAM_DEPS})
   add_dependencies(tests ${name})
 endfunction()

@@ -10,9 +10,45 @@ constexpr Duration kSuccessorWished = 12s;
 
 }  // namespace
 
+Agent::Agent(os::System& system, AgentOptions options, AgentFace& face)
+    : system_(system),
+      options_(std::move(options)),
+      face_(face),
+      began_(system.now()),
+      footing_(system_, options_, face_,
+               {.on_entered = [this] { on_entered(); },
+                .on_failed = [this](const Error& error) { fail(error); }}),
+      oom_(system.disk()) {
+  picture_.prefix = job_prefix(options_.launch.spec.name);
+  starter_ = std::make_unique<WorkerStarter>(
+      system_,
+      WorkerStarterOptions{options_.argv, options_.environment, options_.paths.log("parent")});
+  for (const os::Signal signal : {os::Signal::kInterrupt, os::Signal::kTerminate}) {
+    system_.on_signal(signal, [this] { ask_to_stop(); });
+  }
+  footing_.begin();
+}
+
+void Agent::on_entered() {
+  const Launch& launch = options_.launch;
+  if (!footing_.is_guest()) {
+    Json more{{"logical_workers", launch.logical_workers},
+              {"batch", launch.batch.global},
+              {"seed", launch.spec.seed},
+              {"reproducible", launch.reproducible}};
+    if (launch.memory) more["memory"] = *launch.memory;
+    footing_.tell_started(more);
+  }
+  for (const std::string& warning : launch.warnings) {
+    tell({{"event", "warning"}, {"host", options_.host}, {"reason", warning}});
+    face_.say(warning);
+  }
+  follow();
+}
+
 void Agent::follow() {
-  following_ =
-      store_->follow(picture_.prefix, [this](const Result<store::Fact>& fact) { on_fact(fact); });
+  following_ = footing_.store().follow(picture_.prefix,
+                                       [this](const Result<store::Fact>& fact) { on_fact(fact); });
 }
 
 void Agent::on_fact(const Result<store::Fact>& fact) {
@@ -36,7 +72,7 @@ bool Agent::has_ended(const std::string& id) const {
 void Agent::note_member(const std::string& id) {
   for (const auto& [dead, member] : old_ends_) {
     // The last thing that it wrote came after we had said that it is gone.
-    if (dead == id && picture_.is_alive(id)) return job_store_->put("members/" + id, member);
+    if (dead == id && picture_.is_alive(id)) return footing_.job().put("members/" + id, member);
   }
   // The budget of crashes is the job's: those on other machines count too.
   const auto worker = model::worker_from(picture_.members[id]);
@@ -49,28 +85,12 @@ void Agent::note_member(const std::string& id) {
                      system_.now());
 }
 
-void Agent::tell(const Json& event) {
-  const auto told = log_.take(event, system_.wall_time());
-  if (!told) return;
-  if (events_) {
-    const auto written = events_->add(event_line(*told));
-    if (!written.ok()) {
-      face_.say(text("Events are not kept any more: ", written.error().message, "."));
-      events_.reset();
-    }
-  }
-  face_.event(*told);
-  if (event.value("event", "") == "view" && event.contains("pause_ms") && job_store_) {
-    job_store_->put("effect", Json::parse(told->dump()));
-  }
-}
-
 // Compares what is with what should be, and does what is missing. Called after every change.
 void Agent::act() {
   if (failing_) return;
   if (picture_.result.is_object()) return wind_down();
   if (ending_ && workers_.empty()) return finish(0);  // a guest that has left
-  if (ending_ || interrupts_ > 1 || !picture_.wanted) return;
+  if (ending_ || !failure_.empty() || interrupts_ > 1 || !picture_.wanted) return;
   if (replacement_.failure()) return write_failure(*replacement_.failure());
   choose_reporter();
   if (picture_.wanted->stop) {
@@ -83,7 +103,7 @@ void Agent::act() {
 // Starts what is missing of our share, and sends away what is too much of it and in no view: whose
 // successor has come, or a successor that is not needed any more.
 void Agent::keep_share() {
-  const std::string id = options_.mode == AgentMode::kJoin ? claim_ : "";
+  const std::string id = footing_.is_guest() ? footing_.claim() : "";
   std::uint32_t foreign = 0;
   for (const auto& [member, fields] : picture_.members) {
     const bool is_ours = workers_.contains(member) || has_ended(member);
@@ -119,13 +139,13 @@ void Agent::dismiss(std::uint32_t count) {
 
 // The member of ours with the lowest rank tells what happens, until it is none any more.
 void Agent::choose_reporter() {
-  if (!picture_.view || options_.mode == AgentMode::kJoin) return;
+  if (!picture_.view || footing_.is_guest()) return;
   if (workers_.contains(reporter_) && picture_.in_view(reporter_)) return;
   for (const model::Member& member : picture_.view->members) {
     const auto worker = workers_.find(member.id);
     if (worker == workers_.end() || !worker->second->running()) continue;
     reporter_ = member.id;
-    const ReportFrom from = log_.report_from();
+    const ReportFrom from = footing_.log().report_from();
     return worker->second->send(train::ParentFrame::kReport,
                                 {{"from_step", from.step}, {"from_generation", from.generation}});
   }
@@ -140,15 +160,11 @@ void Agent::ask_to_stop() {
         {Code::kUnavailable, text("stopped without a checkpoint; edl resume ",
                                   options_.launch.spec.name, " goes on from the last one")});
   }
-  if (options_.mode == AgentMode::kJoin) return leave_job();
+  if (footing_.is_guest()) {
+    return leave_job("Leaving the job. Ctrl-C again kills the workers here.");
+  }
   face_.say("Stopping after a checkpoint. Ctrl-C again kills the workers.");
-  job_store_->edit_wanted(
-      [](Wanted& wanted) {
-        wanted.stop = true;
-        wanted.by = "edl run";
-        wanted.reason = "Ctrl-C or SIGTERM.";
-      },
-      [] {});
+  footing_.ask_to_stop();
 }
 
 }  // namespace edl::agent

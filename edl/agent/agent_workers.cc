@@ -4,6 +4,7 @@
 
 #include "edl/agent/agent.h"
 #include "edl/agent/exit_class.h"
+#include "edl/agent/loose_fields.h"
 #include "edl/model/fields.h"
 
 namespace edl::agent {
@@ -12,16 +13,11 @@ namespace {
 constexpr std::size_t kOldEndsMax = 32;
 constexpr Duration kPauseMax = 10min;
 
-std::string word(const Json& body, const char* name) {
-  const auto found = body.is_object() ? body.find(name) : body.end();
-  return found != body.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 }  // namespace
 
 void Agent::start_workers(std::uint32_t count) {
   starting_ += count;
-  job_store_->take_ids(count, [this, count](const std::vector<std::string>& ids) {
+  footing_.job().take_ids(count, [this, count](const std::vector<std::string>& ids) {
     starting_ -= count;
     for (const std::string& id : ids) start_worker(id);
     act();
@@ -62,8 +58,8 @@ Json Agent::setup_json(const std::string& id) const {
           {"id", id},
           {"host", options_.host},
           {"address", os::address_text({.host = options_.address, .port = 0, .path = ""})},
-          {"store", urls_},
-          {"token", store_process_ ? store_process_->token() : options_.token},
+          {"store", footing_.urls()},
+          {"token", footing_.token()},
           {"secret", hex(bytes_of(options_.secret))},
           {"dir", options_.paths.dir},
           {"spec", picture_.spec},
@@ -83,6 +79,8 @@ void Agent::on_frame(const std::string& id, train::ParentFrame type, const Json&
       return on_firing(worker, body);
     case train::ParentFrame::kDied:
       return on_died(worker, body);
+    case train::ParentFrame::kRefused:
+      return on_refused(worker, body);
     default:
       system_.log().warn("frame that no worker sends", {{"worker", id}});
   }
@@ -141,6 +139,18 @@ void Agent::on_died(WorkerProcess& worker, const Json& body) {
   worker.failed_part = std::move(part);
 }
 
+// It computes other bits than the job, and so would the next one from here. A guest goes, and its
+// worker has left; the home of the job tries again, as often as after a crash.
+void Agent::on_refused(WorkerProcess& worker, const Json& body) {
+  const std::string reason = word(body, "reason").substr(0, model::kTextMax);
+  tell_worker(worker, reason);
+  if (!footing_.is_guest()) return;
+  worker.leaving = true;
+  if (!failure_.empty()) return;
+  failure_ = text("cannot join job ", options_.launch.spec.name, ": ", reason);
+  leave_job("Leaving the job.");
+}
+
 model::Exit Agent::classified(const WorkerProcess& worker, os::Exit exit) const {
   const bool leaving = worker.leaving || ending_ || picture_.result.is_object() ||
                        (picture_.view && worker.state != model::WorkerState::kStarting &&
@@ -180,10 +190,10 @@ void Agent::on_end(const std::string& id, os::Exit exit) {
 
 // Ends pile up in a job that runs for weeks; those of long ago interest nobody.
 void Agent::keep_end(const std::string& id, const Json& member) {
-  job_store_->put("members/" + id, member);
+  footing_.job().put("members/" + id, member);
   old_ends_.emplace_back(id, member);
   if (old_ends_.size() <= kOldEndsMax) return;
-  job_store_->remove("members/" + old_ends_.front().first);
+  footing_.job().remove("members/" + old_ends_.front().first);
   old_ends_.pop_front();
 }
 

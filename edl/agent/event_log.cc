@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "edl/agent/loose_fields.h"
 #include "edl/base/text.h"
 
 namespace edl::agent {
@@ -16,7 +17,7 @@ struct Order {
   std::string_view event;
   std::string_view fields;
 };
-constexpr std::array<Order, 8> kOrders{{
+constexpr std::array<Order, 9> kOrders{{
     {"started", "job dir workers min max wanted logical_workers batch seed"},
     {"view",
      "generation members first_step epoch position batch cause who reason pause_ms detect_ms "
@@ -28,20 +29,10 @@ constexpr std::array<Order, 8> kOrders{{
     {"metric", "step epoch name value"},
     {"checkpoint", "step path bytes stall_ms write_ms"},
     {"worker", "id pid host state reason exit"},
+    {"warning", "host reason"},
     {"finished", "state steps samples epochs state_hash seconds metrics"},
     {"failed", "reason worker log"},
 }};
-
-std::uint64_t number(const Json& event, const char* name) {
-  const auto found = event.find(name);
-  if (found == event.end() || !found->is_number_integer() || *found < 0) return 0;
-  return found->get<std::uint64_t>();
-}
-
-std::string word(const Json& event, const char* name) {
-  const auto found = event.find(name);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 bool has_effect(const Json& view) { return view.contains("pause_ms"); }
 
@@ -117,7 +108,7 @@ bool EventLog::is_wanted_step(const Json& step, double time) {
   if (at <= last_step_) return false;
   last_step_ = at;
   const std::uint64_t end = number(step, "position") + number(step, "samples");
-  const bool is_last = (rules_.samples > 0 && end == rules_.samples) || at == rules_.steps;
+  const bool is_last = end == rules_.samples || at == rules_.steps;
   const bool soon = time < last_step_time_ + seconds(rules_.step_every) && time >= last_step_time_;
   if (soon && !is_last && !rules_.all_steps) return false;
   last_step_time_ = time;

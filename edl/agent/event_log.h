@@ -13,6 +13,7 @@
 
 #include "edl/base/json.h"
 #include "edl/base/time.h"
+#include "edl/model/sample_count.h"
 
 namespace edl::agent {
 
@@ -20,8 +21,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 struct EventRules {
   bool all_steps = false;
-  std::uint64_t samples = 0;  // of the data set; with it the last step of an epoch is known
-  std::uint64_t steps = 0;    // to train in all; the last one is always told
+  // Of the data set; with it the last step of an epoch is known.
+  model::SampleCount samples = model::SampleCount::unknown();
+  std::uint64_t steps = 0;  // to train in all; the last one is always told
   Duration step_every = 100ms;
 };
 

@@ -35,10 +35,11 @@ Json job_json(const Launch& launch) {
             {"args", spec.args},
             {"seed", spec.seed},
             {"logical_workers", launch.logical_workers},
-            {"samples", launch.samples},
             {"batch", launch.batch},
+            {"mode", model::name(spec.mode)},
             {"spec", spec},
             {"fingerprint", launch.fingerprint}};
+  model::write_samples(json, launch.samples);
   if (spec.epochs) json["epochs"] = *spec.epochs;
   if (launch.steps) json["steps"] = *launch.steps;
   return json;
@@ -52,10 +53,12 @@ Result<Launch> launch_from(const Json& json) {
   if (schema != kSchema) in.fail(text("schema ", schema, " is not one that this program knows"));
   in.read_with("spec", launch.spec, model::job_from);
   in.read("logical_workers", launch.logical_workers);
-  in.read("samples", launch.samples);
+  model::read_samples(in, launch.samples);
   in.read_with("batch", launch.batch, model::batch_from);
   in.read_optional("steps", launch.steps);
-  model::read_text_optional(in, "fingerprint", launch.fingerprint);
+  if (in.has("fingerprint")) {
+    in.read_with("fingerprint", launch.fingerprint, model::fingerprint_from);
+  }
   EDL_TRY(in.finish());
   return launch;
 }
@@ -75,7 +78,9 @@ Result<void> write_run(os::Disk& disk, const JobPaths& paths, const RunFile& run
                        {"pid", run.pid},
                        {"host", run.host},
                        {"embedded", run.embedded},
-                       {"token_file", run.token_file}});
+                       {"token_file", run.token_file},
+                       {"fingerprint", run.fingerprint},
+                       {"reproducible", run.reproducible}});
 }
 
 Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths) {
@@ -87,6 +92,8 @@ Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths) {
   model::read_text(in, "host", run.host);
   in.read_optional("embedded", run.embedded);
   model::read_text_optional(in, "token_file", run.token_file);
+  if (in.has("fingerprint")) in.read_with("fingerprint", run.fingerprint, model::fingerprint_from);
+  in.read_optional("reproducible", run.reproducible);
   EDL_TRY(in.finish());
   return run;
 }

@@ -20,6 +20,7 @@ struct JobPaths {
   std::string secret() const { return dir + "/secret"; }
   std::string token() const { return dir + "/token"; }
   std::string lock() const { return dir + "/lock"; }
+  std::string workers_lock() const { return dir + "/workers.lock"; }
   std::string store() const { return dir + "/store"; }
   std::string store_socket() const { return dir + "/store.sock"; }
   std::string logs() const { return dir + "/log"; }
@@ -34,13 +35,15 @@ Result<Launch> launch_from(const Json& json);
 Result<void> write_job(os::Disk& disk, const JobPaths& paths, const Launch& launch);
 Result<Launch> read_job(os::Disk& disk, const JobPaths& paths);
 
-// run.json: how to reach what runs.
+// run.json: how to reach what runs, and what it computes with.
 struct RunFile {
   std::vector<std::string> store{};
   int pid = 0;
   std::string host{};
   bool embedded = true;  // the store is a process of this job
   std::string token_file{};
+  model::Fingerprint fingerprint{};
+  bool reproducible = true;  // all runs of the job had this fingerprint
 };
 Result<void> write_run(os::Disk& disk, const JobPaths& paths, const RunFile& run);
 Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths);

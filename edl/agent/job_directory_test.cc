@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "edl/agent/program.h"
 #include "edl/os/virtual/world.h"
 
 namespace edl::agent {
@@ -33,7 +34,7 @@ Launch some_launch() {
   ProgramFacts program;
   program.samples = 1437;
   program.logical_workers = 8;
-  program.fingerprint = "f";
+  program.fingerprint = {{"isa", "AVX2"}};
   return plan_launch(request, program, 4).value();
 }
 
@@ -47,7 +48,7 @@ TEST(JobDirectory, keeps_the_job_as_it_was) {
     EXPECT_EQ(read->steps, launch.steps);
     EXPECT_EQ(read->batch, launch.batch);
     EXPECT_EQ(read->wanted, launch.wanted);
-    EXPECT_EQ(read->fingerprint, "f");
+    EXPECT_EQ(read->fingerprint, launch.fingerprint);
   });
 }
 
@@ -66,12 +67,19 @@ TEST(JobDirectory, refuses_a_job_of_an_unknown_schema_or_broken) {
 TEST(JobDirectory, tells_how_to_reach_what_runs) {
   on_a_machine([](os::System& system, const JobPaths& paths) {
     os::Disk& disk = system.disk();
-    const RunFile run{.store = {"unix:/x"}, .pid = 7, .host = "h", .embedded = false};
+    const RunFile run{.store = {"unix:/x"},
+                      .pid = 7,
+                      .host = "h",
+                      .embedded = false,
+                      .fingerprint = {{"isa", "AVX2"}},
+                      .reproducible = false};
     ASSERT_TRUE(write_run(disk, paths, run).ok());
     const RunFile read = read_run(disk, paths).value();
     EXPECT_EQ(read.store, run.store);
     EXPECT_EQ(read.pid, 7);
     EXPECT_FALSE(read.embedded);
+    EXPECT_EQ(read.fingerprint, run.fingerprint);
+    EXPECT_FALSE(read.reproducible);
   });
 }
 
@@ -99,6 +107,32 @@ TEST(JobDirectory, shows_the_end_of_a_log) {
     EXPECT_EQ(last_lines(disk, paths.run(), 2), (std::vector<std::string>{"b", "c"}));
     EXPECT_EQ(last_lines(disk, paths.run(), 9).size(), 3u);
     EXPECT_TRUE(last_lines(disk, paths.job(), 2).empty());
+  });
+}
+
+TEST(JobDirectory, keeps_the_mode_of_a_job) {
+  on_a_machine([](os::System& system, const JobPaths& paths) {
+    LaunchRequest typed;
+    typed.name = "j";
+    typed.program = "python3";
+    ASSERT_TRUE(write_job(system.disk(), paths, plan_stop_resume(typed, 2).value()).ok());
+    EXPECT_EQ(read_job(system.disk(), paths)->spec.mode, model::JobMode::kStopResume);
+  });
+}
+
+TEST(Program, a_plain_command_is_found_as_a_shell_finds_it) {
+  on_a_machine([](os::System& system, const JobPaths& paths) {
+    os::Disk& disk = system.disk();
+    ASSERT_TRUE(os::replace_file(disk, paths.dir + "/tool", bytes_of("x")).ok());
+    using Command = std::vector<std::string>;
+    const std::string path = "/nowhere:" + paths.dir;
+    EXPECT_EQ(plain_command(disk, path, "tool", {"a"}).value(),
+              (Command{paths.dir + "/tool", "a"}));
+    EXPECT_EQ(plain_command(disk, "", paths.dir + "/tool", {}).value(),
+              Command{paths.dir + "/tool"});
+    EXPECT_EQ(plain_command(disk, "/nowhere", "tool", {}).error().code, Code::kNotFound);
+    EXPECT_EQ(plain_command(disk, path, "./other", {}).error().code, Code::kNotFound);
+    EXPECT_EQ(plain_command(disk, path, "builtin:mlp", {}).error().code, Code::kInvalid);
   });
 }
 

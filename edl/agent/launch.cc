@@ -9,12 +9,16 @@
 namespace edl::agent {
 namespace {
 
+constexpr std::size_t kWarningsMax = 16;
+
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-std::optional<std::uint64_t> steps_in_all(const model::JobSpec& spec, std::uint64_t samples) {
+std::optional<std::uint64_t> steps_in_all(const model::JobSpec& spec,
+                                          const model::SampleCount& samples) {
   // Under the other policies the length of an epoch in steps follows from the members.
   if (spec.batch_policy != model::BatchPolicy::kFixed || !spec.epochs) return spec.steps;
-  const std::uint64_t in_epoch = divide_up(samples, spec.batch);
+  if (!samples.is_known()) return spec.steps;
+  const std::uint64_t in_epoch = divide_up(samples.known(), spec.batch);
   const std::uint64_t limit = ~std::uint64_t{0} / in_epoch;
   const std::uint64_t steps = std::min(*spec.epochs, limit) * in_epoch;
   return spec.steps ? std::min(*spec.steps, steps) : steps;
@@ -82,7 +86,23 @@ void take_lengths(const LaunchRequest& request, const ProgramFacts& program, mod
   if (!spec.epochs && !spec.steps) spec.epochs = 1;
 }
 
+// A stream is trained as it comes; it also ends by itself when only steps were given.
+Result<void> take_stream(const ProgramFacts& program, model::JobSpec& spec) {
+  if (program.samples.is_known()) return {};
+  if (spec.epochs.value_or(1) > 1) {
+    return Error{Code::kInvalid, text("cannot train ", *spec.epochs,
+                                      " epochs of a stream: its records come once. "
+                                      "Leave --epochs away, or train on known files")};
+  }
+  spec.epochs = 1;
+  return {};
+}
+
 Result<Launch> fitted(Launch launch, std::uint32_t cores) {
+  if (launch.spec.mode == model::JobMode::kStopResume) {
+    launch.logical_workers = model::logical_workers(launch.spec);
+    launch.spec.batch = launch.logical_workers;
+  }
   EDL_TRY(model::validate(launch.spec));
   EDL_TRY(const model::FittedWorkers workers, model::worker_range(launch.spec));
   launch.range = workers.range;
@@ -97,7 +117,7 @@ Result<Launch> fitted(Launch launch, std::uint32_t cores) {
 Result<ProgramFacts> program_facts_from(const Json& json) {
   JsonReader in(json, "program");
   ProgramFacts facts;
-  in.read("samples", facts.samples);
+  model::read_samples(in, facts.samples);
   in.read_optional("batch", facts.batch);
   in.read_optional("epochs", facts.epochs);
   in.read_optional("steps", facts.steps);
@@ -112,7 +132,14 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   }
   in.read_optional("warmup_samples", facts.warmup_samples);
   in.read_optional("lars", facts.lars);
-  model::read_text_optional(in, "fingerprint", facts.fingerprint);
+  if (in.has("fingerprint")) {
+    in.read_with("fingerprint", facts.fingerprint, model::fingerprint_from);
+  }
+  in.read_optional("warnings", facts.warnings);
+  model::limit_list(in, "warnings", facts.warnings, kWarningsMax);
+  if (in.has("memory")) {
+    in.read_with("memory", facts.memory.emplace(), train::memory_facts_from);
+  }
   EDL_TRY(in.finish());
   EDL_TRY(model::validate_samples(facts.samples));
   return facts;
@@ -134,13 +161,31 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   EDL_TRY(take_batch(request, program, spec));
   spec.seed = request.seed.value_or(program.seed.value_or(0));
   spec.checkpoint = request.checkpoint;
+  spec.init = request.init;
+  spec.from = request.from;
   spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);
+  spec.isa = request.isa;
   take_lengths(request, program, spec);
+  EDL_TRY(take_stream(program, spec));
   EDL_TRY(model::validate(spec));
   launch.logical_workers = model::logical_workers(spec);
   launch.samples = program.samples;
   launch.steps = steps_in_all(spec, program.samples);
   launch.fingerprint = program.fingerprint;
+  launch.warnings = program.warnings;
+  return fitted(std::move(launch), cores);
+}
+
+Result<Launch> plan_stop_resume(const LaunchRequest& request, std::uint32_t cores) {
+  EDL_TRY(validate_lengths(request));
+  Launch launch;
+  model::JobSpec& spec = launch.spec;
+  spec.name = request.name;
+  spec.program = request.program;
+  spec.args = request.args;
+  spec.mode = model::JobMode::kStopResume;
+  spec.workers = request.workers.value_or(model::WorkerRange{1, std::max(1u, cores), std::nullopt});
+  spec.start = request.start;
   return fitted(std::move(launch), cores);
 }
 
@@ -152,6 +197,19 @@ Result<Launch> with_workers(Launch launch, std::optional<model::WorkerRange> wor
   }
   if (start) launch.spec.start = start;
   return fitted(std::move(launch), cores);
+}
+
+Result<void> take_memory(const ProgramFacts& program, std::uint32_t workers,
+                         std::uint64_t available, Launch& launch) {
+  if (!program.memory) return {};
+  launch.memory =
+      train::memory_bill(*program.memory, {.logical_workers = launch.logical_workers,
+                                           .members = std::max(launch.wanted, workers),
+                                           .members_max = launch.range.max,
+                                           .checkpoints = launch.spec.checkpoint != "off"});
+  EDL_TRY(std::string warning, train::fit_memory(*launch.memory, workers, available));
+  if (!warning.empty()) launch.warnings.push_back(std::move(warning));
+  return {};
 }
 
 std::string program_name(const std::string& program) {

@@ -8,13 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "edl/model/fingerprint.h"
 #include "edl/model/job.h"
+#include "edl/model/sample_count.h"
+#include "edl/train/memory_bill.h"
 
 namespace edl::agent {
 
 // What a program says of itself; the command line overrides all but `samples`.
 struct ProgramFacts {
-  std::uint64_t samples = 0;  // of its data set
+  model::SampleCount samples = 0;  // of its data set
   std::optional<std::uint64_t> batch{};
   std::optional<std::uint64_t> epochs{};
   std::optional<std::uint64_t> steps{};
@@ -24,8 +27,10 @@ struct ProgramFacts {
   std::optional<model::BatchPolicy> batch_policy{};
   std::optional<model::RateRule> lr_rule{};
   std::optional<std::uint64_t> warmup_samples{};
-  bool lars = false;          // it can do what the rule of that name wants
-  std::string fingerprint{};  // of what its numbers depend on
+  bool lars = false;                 // it can do what the rule of that name wants
+  model::Fingerprint fingerprint{};  // of what its numbers depend on
+  std::vector<std::string> warnings{};
+  std::optional<train::MemoryFacts> memory{};
 };
 Result<ProgramFacts> program_facts_from(const Json& json);
 
@@ -47,26 +52,40 @@ struct LaunchRequest {
   std::optional<std::uint64_t> warmup_samples{};
   std::string checkpoint = "auto";
   std::optional<std::uint32_t> silent_steps{};
+  std::optional<model::WeightsFile> init{};
+  std::string from{};  // a checkpoint of another job; empty: none
+  model::Isa isa = model::Isa::kNative;
 };
 
 struct Launch {
   model::JobSpec spec{};
   std::uint32_t logical_workers = 1;
-  std::uint64_t samples = 0;
+  model::SampleCount samples = 0;
   std::optional<std::uint64_t> steps{};  // to train in all; nothing when it depends on the workers
   model::WorkerRange range{};
   std::uint32_t wanted = 1;  // at the beginning
   model::Batch batch{};      // of the first view
-  std::string fingerprint{};
-  std::string note{};  // a sentence when something was cut, else empty
+  model::Fingerprint fingerprint{};
+  bool reproducible = true;                   // all of it was trained with this fingerprint
+  std::vector<std::string> warnings{};        // of the program, a sentence each
+  std::optional<train::MemoryBill> memory{};  // of one worker
+  std::string note{};                         // a sentence when something was cut, else empty
 };
 
 Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& program,
                            std::uint32_t cores);
 
+// A plain command, in mode stop-resume: all there is to plan are its workers.
+Result<Launch> plan_stop_resume(const LaunchRequest& request, std::uint32_t cores);
+
 // The same job with another range of workers, as `edl resume --workers` asks for.
 Result<Launch> with_workers(Launch launch, std::optional<model::WorkerRange> workers,
                             std::optional<std::uint32_t> start, std::uint32_t cores);
+
+// Takes the bill of a job's workers on this machine, and a warning when it is close; an error when
+// `workers` of them cannot be here.
+Result<void> take_memory(const ProgramFacts& program, std::uint32_t workers,
+                         std::uint64_t available, Launch& launch);
 
 // "examples/My_Digits.py" -> "my-digits", "builtin:mlp" -> "mlp".
 std::string program_name(const std::string& program);

@@ -173,12 +173,70 @@ TEST(Launch, names_come_from_programs) {
 }
 
 TEST(Launch, facts_of_a_program_are_read_from_its_words) {
-  const auto facts = program_facts_from({{"samples", 10u}, {"epochs", 2u}, {"fingerprint", "f"}});
+  const auto facts = program_facts_from({{"samples", 10u},
+                                         {"epochs", 2u},
+                                         {"fingerprint", {{"isa", "AVX2"}}},
+                                         {"warnings", {"It is slow."}}});
+  EXPECT_EQ(facts->fingerprint, (model::Fingerprint{{"isa", "AVX2"}}));
+  EXPECT_EQ(facts->warnings, std::vector<std::string>{"It is slow."});
   EXPECT_EQ(facts->samples, 10u);
   EXPECT_EQ(facts->epochs, 2u);
   EXPECT_FALSE(facts->batch.has_value());
   EXPECT_FALSE(program_facts_from({{"samples", 0u}}).ok());
   EXPECT_FALSE(program_facts_from({{"epochs", 1u}}).ok());
+  const std::vector<std::string> many(17, "It is slow.");
+  EXPECT_FALSE(program_facts_from({{"samples", 10u}, {"warnings", many}}).ok());
+}
+
+TEST(Launch, takes_the_memory_of_its_workers_or_refuses) {
+  ProgramFacts facts;
+  facts.memory = train::MemoryFacts{.model_bytes = 100,
+                                    .optimizer_bytes = 100,
+                                    .gradient_bytes = 100,
+                                    .sum_bytes = 100,
+                                    .reduced_bytes = 100};
+  Launch launch = planned(request());
+  EXPECT_FALSE(take_memory(facts, 2, 1000, launch).ok());
+  ASSERT_TRUE(take_memory(facts, 2, 1 << 20, launch).ok());
+  EXPECT_EQ(launch.memory->parameters, 100u);
+  EXPECT_TRUE(launch.warnings.empty());
+  ASSERT_TRUE(take_memory(facts, 2, 2 * launch.memory->total() - 1, launch).ok());
+  EXPECT_EQ(launch.warnings.size(), 1u);
+}
+
+TEST(Launch, a_stream_is_trained_once) {
+  const auto facts = program_facts_from({{"stream", true}, {"batch", 64u}});
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_FALSE(facts->samples.is_known());
+  const auto launch = plan_launch(request(), *facts, kCores);
+  EXPECT_EQ(launch->spec.epochs, 1u);
+  EXPECT_FALSE(launch->steps.has_value());
+  LaunchRequest typed = request();
+  typed.epochs = 2;
+  EXPECT_EQ(plan_launch(typed, *facts, kCores).error().message,
+            "cannot train 2 epochs of a stream: its records come once. Leave --epochs away, or "
+            "train on known files");
+  typed = request();
+  typed.steps = 10;  // or less, when the stream ends before
+  EXPECT_EQ(plan_launch(typed, *facts, kCores)->steps, 10u);
+  EXPECT_EQ(plan_launch(typed, *facts, kCores)->spec.epochs, 1u);
+}
+
+TEST(Launch, of_a_plain_command_plans_its_workers_only) {
+  LaunchRequest typed = request();
+  typed.program = "python3";
+  typed.args = {"train.py"};
+  const Launch launch = plan_stop_resume(typed, kCores).value();
+  EXPECT_EQ(launch.spec.mode, model::JobMode::kStopResume);
+  EXPECT_EQ(launch.range.max, kCores);
+  EXPECT_EQ(launch.wanted, kCores);
+  EXPECT_FALSE(launch.steps.has_value());
+  typed.workers = model::parse_workers("1:4").value();
+  typed.start = 9;
+  const auto refused = plan_stop_resume(typed, kCores);
+  EXPECT_NE(refused.error().message.find("the range is 1:4"), std::string::npos);
+  const auto more = with_workers(launch, model::parse_workers("9").value(), std::nullopt, kCores);
+  EXPECT_EQ(more->wanted, 9u) << "nothing but the user limits them";
 }
 
 }  // namespace

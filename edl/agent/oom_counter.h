@@ -23,7 +23,5 @@ class OomCounter {
 
 // Of the lines of memory.events (cgroup 2) or memory.oom_control (cgroup 1).
 std::uint64_t oom_kills_in(std::string_view lines);
-// Where to look, by the lines of /proc/self/cgroup: best first.
-std::vector<std::string> oom_paths(std::string_view cgroups);
 
 }  // namespace edl::agent

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "edl/agent/kernel_file.h"
+
 namespace edl::agent {
 namespace {
 
@@ -12,12 +14,13 @@ TEST(OomCounter, finds_the_count_among_the_kernels_lines) {
   EXPECT_EQ(oom_kills_in("oom_kill many"), 0u);
 }
 
-TEST(OomCounter, looks_in_both_kinds_of_cgroup) {
-  EXPECT_EQ(oom_paths("4:memory:/jobs/a\n0::/\n"),
+TEST(KernelFile, is_looked_for_in_both_kinds_of_cgroup) {
+  constexpr CgroupFile kKills{"memory.events", "memory.oom_control"};
+  EXPECT_EQ(cgroup_paths("4:memory:/jobs/a\n0::/\n", kKills),
             (std::vector<std::string>{"/sys/fs/cgroup/memory/jobs/a/memory.oom_control",
                                       "/sys/fs/cgroup/memory/memory.oom_control",
                                       "/sys/fs/cgroup/memory.events"}));
-  EXPECT_TRUE(oom_paths("nonsense").empty());
+  EXPECT_TRUE(cgroup_paths("nonsense", kKills).empty());
 }
 
 }  // namespace

@@ -67,18 +67,23 @@ void JobPicture::put(const std::string& name, const store::KeyValue& kv) {
   if (name.starts_with(kMembers)) {
     members[name.substr(kMembers.size())] = std::move(json);
   } else if (name.starts_with(kAgents)) {
-    shares[name.substr(kAgents.size())] = {workers_in(json), kv.create_revision};
+    shares[name.substr(kAgents.size())] = {workers_in(json), kv.create_revision,
+                                           word_of(json, "host").substr(0, model::kTextMax)};
   } else if (name == "wanted") {
     wanted = wanted_from(json);
   } else if (name == "view") {
     view = view_in(json);
+    round = std::move(json);
   } else if (Json* place = name == "spec"         ? &spec
                            : name == "leader"     ? &leader
                            : name == "checkpoint" ? &checkpoint
+                           : name == "save"       ? &save
                            : name == "progress"   ? &progress
                            : name == "result"     ? &result
                            : name == "effect"     ? &effect
                            : name == "replace"    ? &replace
+                           : name == "change"     ? &change
+                           : name == "agent"      ? &agent
                                                   : nullptr) {
     *place = std::move(json);
   }
@@ -89,6 +94,7 @@ void JobPicture::remove(const std::string& name) {
   if (name.starts_with(kMembers)) members.erase(name.substr(kMembers.size()));
   if (name.starts_with(kAgents)) shares.erase(name.substr(kAgents.size()));
   if (name == "result") result = Json();
+  if (name == "agent") agent = Json();
 }
 
 store::Revision JobPicture::revision(const std::string& name) const {

@@ -29,6 +29,7 @@ Json wanted_json(const Wanted& wanted);
 struct Share {
   std::uint32_t workers = 0;
   store::Revision since = 0;
+  std::string host{};
 };
 
 struct JobPicture {
@@ -36,10 +37,14 @@ struct JobPicture {
   Json spec{};
   Json leader{};
   Json checkpoint{};
+  Json save{};  // the newest wish for a checkpoint
   Json progress{};
   Json result{};
   Json effect{};
   Json replace{};
+  Json change{};  // why the next view is about to come
+  Json agent{};   // of mode stop-resume: the agent of `edl run`, while it is there
+  Json round{};   // of mode stop-resume: all that the key `view` says
   std::optional<Wanted> wanted{};
   std::optional<model::View> view{};
   std::map<std::string, Json> members{};

@@ -20,7 +20,8 @@ bool WorkerStarter::load() {
   if (losses_ >= kLossesMax) return false;
   os::Spawn spawn;
   spawn.argv = options_.argv;
-  spawn.environment = {{train::kRoleVariable, train::kRoleParent}};
+  spawn.environment = options_.environment;
+  spawn.environment.emplace_back(train::kRoleVariable, train::kRoleParent);
   spawn.output_path = options_.parent_log;
   spawn.own_session = true;
   auto server = system_.processes().spawn_fork_server(spawn, [this](os::Exit exit) {
@@ -53,7 +54,8 @@ void WorkerStarter::execute(const std::string& log, const Started& started,
                             const os::ExitDone& exited) {
   os::Spawn spawn;
   spawn.argv = options_.argv;
-  spawn.environment = {{train::kRoleVariable, train::kRoleWorker}};
+  spawn.environment = options_.environment;
+  spawn.environment.emplace_back(train::kRoleVariable, train::kRoleWorker);
   spawn.output_path = log;
   spawn.own_session = true;
   auto child = std::make_shared<Result<std::unique_ptr<os::Child>>>(

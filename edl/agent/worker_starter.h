@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "edl/agent/numerics.h"
 #include "edl/os/system.h"
 
 namespace edl::agent {
 
 struct WorkerStarterOptions {
   std::vector<std::string> argv;  // of the program
+  Environment environment;        // of it, beside ours
   std::string parent_log;         // what the loaded process prints
 };
 

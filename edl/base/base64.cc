@@ -33,7 +33,7 @@ class Decoder {
   explicit Decoder(std::string_view input) : text_(input) {}
 
   Result<std::string> run() {
-    out_.reserve(text_.size() / 4 * 3);
+    plain_groups();
     for (skip_breaks(); at_ < text_.size() && !ended_; skip_breaks()) EDL_TRY(group());
     if (at_ < text_.size()) return illegal(at_);
     return std::move(out_);
@@ -42,6 +42,24 @@ class Decoder {
  private:
   void skip_breaks() {
     while (at_ < text_.size() && is_break(text_[at_])) ++at_;
+  }
+
+  // Most texts are whole groups of letters, without a break.
+  void plain_groups() {
+    out_.resize(text_.size() / 4 * 3);
+    const auto letter = [this](std::size_t i) {
+      return kValues[static_cast<std::uint8_t>(text_[at_ + i])];
+    };
+    std::size_t length = 0;
+    for (; at_ + 4 <= text_.size(); at_ += 4, length += 3) {
+      // A value has six bits; that of what is no letter has eight.
+      if ((letter(0) | letter(1) | letter(2) | letter(3)) > 63) break;
+      const std::uint32_t bits = letter(0) << 18 | letter(1) << 12 | letter(2) << 6 | letter(3);
+      out_[length] = static_cast<char>(bits >> 16);
+      out_[length + 1] = static_cast<char>(bits >> 8);
+      out_[length + 2] = static_cast<char>(bits);
+    }
+    out_.resize(length);
   }
 
   Result<void> group() {
@@ -87,23 +105,24 @@ class Decoder {
 
 void append_base64(std::string& out, std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  const std::size_t begin = out.size();
+  out.resize(begin + (bytes.size() + 2) / 3 * 4, '=');
+  char* to = out.data() + begin;
   std::size_t i = 0;
   for (; i + 3 <= bytes.size(); i += 3) {
     const std::uint32_t bits = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (const int shift : {18, 12, 6, 0}) out += kLetters[bits >> shift & 63];
+    for (const int shift : {18, 12, 6, 0}) *to++ = kLetters[bits >> shift & 63];
   }
   if (i == bytes.size()) return;
   const bool two = bytes.size() - i == 2;
   const std::uint32_t bits = byte(i) << 16 | (two ? byte(i + 1) << 8 : 0);
-  out += kLetters[bits >> 18 & 63];
-  out += kLetters[bits >> 12 & 63];
-  out += two ? kLetters[bits >> 6 & 63] : '=';
-  out += '=';
+  *to++ = kLetters[bits >> 18 & 63];
+  *to++ = kLetters[bits >> 12 & 63];
+  if (two) *to++ = kLetters[bits >> 6 & 63];
 }
 
 std::string base64(std::string_view bytes) {
   std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
   append_base64(out, bytes);
   return out;
 }

@@ -57,12 +57,15 @@ Result<Manifest> manifest_from(const Json& json) {
   in.read("step", manifest.step);
   in.read_list("files", manifest.files, file_from);
   EDL_TRY(in.finish());
+  std::vector<std::string_view> wanted(kFileNames.begin(), kFileNames.end());
+  if (manifest.has_user_state()) wanted.emplace_back(kUserName);
   const bool exact =
-      std::equal(manifest.files.begin(), manifest.files.end(), kFileNames.begin(), kFileNames.end(),
+      std::equal(manifest.files.begin(), manifest.files.end(), wanted.begin(), wanted.end(),
                  [](const auto& file, std::string_view name) { return file.name == name; });
   if (exact) return manifest;
-  return Error{Code::kInvalid, text("manifest: the files must be ", kFileNames[0], ", ",
-                                    kFileNames[1], " and ", kFileNames[2])};
+  return Error{Code::kInvalid,
+               text("manifest: the files must be ", kFileNames[0], ", ", kFileNames[1], " and ",
+                    kFileNames[2], ", and perhaps ", kUserName)};
 }
 
 Result<Manifest> read_manifest(os::Disk& disk, const std::string& checkpoint_path) {

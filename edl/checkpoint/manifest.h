@@ -17,7 +17,9 @@ inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr const char* kModelName = "model.safetensors";
 inline constexpr const char* kOptimizerName = "optimizer.safetensors";
 inline constexpr const char* kStateName = "state.json";
-// The files that a checkpoint has besides its manifest, in this order.
+inline constexpr const char* kUserName = "user.safetensors";
+// The files that a checkpoint has besides its manifest, in this order; kUserName follows where the
+// program has registered state.
 inline constexpr std::array<std::string_view, 3> kFileNames{kModelName, kOptimizerName, kStateName};
 inline constexpr std::uint64_t kSchema = 1;
 
@@ -34,10 +36,11 @@ struct Manifest {
   std::vector<ManifestFile> files{};
 
   std::uint64_t bytes() const;  // of all files
+  bool has_user_state() const { return files.size() > kFileNames.size(); }
 };
 
 void to_json(Json& json, const Manifest& manifest);
-// Refuses one that does not list exactly kFileNames.
+// Refuses one that does not list exactly these.
 Result<Manifest> manifest_from(const Json& json);
 Result<Manifest> read_manifest(os::Disk& disk, const std::string& checkpoint_path);
 

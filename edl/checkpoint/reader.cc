@@ -46,9 +46,12 @@ class Contents {
     TensorPlace place{};
   };
 
-  Result<void> open(os::Disk& disk, const std::string& path) {
+  Result<void> open(os::Disk& disk, const Checkpoint& checkpoint) {
+    const std::string& path = checkpoint.path;
     EDL_TRY(add(disk, text(path, "/", kModelName), kModelPrefix));
-    return add(disk, text(path, "/", kOptimizerName), kOptimizerPrefix);
+    EDL_TRY(add(disk, text(path, "/", kOptimizerName), kOptimizerPrefix));
+    if (!checkpoint.has_user_state) return {};
+    return add(disk, text(path, "/", kUserName), kUserPrefix);
   }
   const std::map<std::string, Found>& tensors() const { return tensors_; }
 
@@ -66,12 +69,6 @@ class Contents {
   std::vector<std::unique_ptr<os::File>> files_;
   std::map<std::string, Found> tensors_;
 };
-
-std::string form_text(Dtype dtype, const std::vector<std::int64_t>& shape) {
-  std::string sizes;
-  for (const std::int64_t size : shape) sizes += text(sizes.empty() ? "" : ",", size);
-  return text(dtype_name(dtype), "[", sizes, "]");
-}
 
 Result<void> check_forms(const Contents& contents, const std::string& path,
                          std::span<const TensorPlaceholder> into) {
@@ -120,13 +117,13 @@ Result<Checkpoint> open_checkpoint(os::Disk& disk, const std::string& path) {
     return corrupt(path, text("is of step ", manifest.step, " by its manifest and of step ",
                               state.position.step, " by its state"));
   }
-  return Checkpoint{path, manifest.bytes(), std::move(state)};
+  return Checkpoint{path, manifest.bytes(), std::move(state), manifest.has_user_state()};
 }
 
 Result<void> load_checkpoint(os::Disk& disk, const Checkpoint& checkpoint,
                              std::span<const TensorPlaceholder> into) {
   Contents contents;
-  EDL_TRY(contents.open(disk, checkpoint.path));
+  EDL_TRY(contents.open(disk, checkpoint));
   EDL_TRY(check_forms(contents, checkpoint.path, into));
   for (const TensorPlaceholder& tensor : into) {
     EDL_TRY(fill(contents.tensors().at(tensor.name), tensor.bytes));
@@ -136,7 +133,7 @@ Result<void> load_checkpoint(os::Disk& disk, const Checkpoint& checkpoint,
 
 Result<void> load_checkpoint(os::Disk& disk, const Checkpoint& checkpoint, StateCopy& into) {
   Contents contents;
-  EDL_TRY(contents.open(disk, checkpoint.path));
+  EDL_TRY(contents.open(disk, checkpoint));
   std::vector<Tensor> tensors;
   std::vector<Bytes> blocks;
   for (const auto& [name, found] : contents.tensors()) {
@@ -149,9 +146,10 @@ Result<void> load_checkpoint(os::Disk& disk, const Checkpoint& checkpoint, State
 
 Result<std::string> hash_of(os::Disk& disk, const Checkpoint& checkpoint) {
   Contents contents;
-  EDL_TRY(contents.open(disk, checkpoint.path));
+  EDL_TRY(contents.open(disk, checkpoint));
   StateHash hash;
   for (const auto& [name, found] : contents.tensors()) {
+    if (!is_hashed(name)) continue;
     hash.begin_entry(name, found.place.dtype, found.place.shape);
     EDL_TRY(read_range(*found.file, {found.place.begin, found.place.end},
                        [&](ConstBytes piece) { hash.add(piece); }));

@@ -18,6 +18,7 @@ struct Checkpoint {
   std::string path;
   std::uint64_t bytes = 0;  // of its files, without the manifest
   State state{};
+  bool has_user_state = false;
 };
 
 // kNotFound when there is no manifest, kCorrupt with a sentence when something is not as it says.

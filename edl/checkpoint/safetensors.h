@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edl/checkpoint/sha256.h"
+#include "edl/checkpoint/hashed_file.h"
 #include "edl/checkpoint/tensor.h"
 #include "edl/os/disk.h"
 

@@ -17,6 +17,7 @@ void to_json(Json& json, const State& state) {
               {"schedule", state.schedule},
               {"user", state.user},
               {"generation", state.generation},
+              {"trained_by", state.trained_by},
               {"fingerprint", state.fingerprint}};
 }
 
@@ -35,6 +36,7 @@ Result<State> state_from(const Json& json) {
   in.read_optional("schedule", state.schedule);
   in.read_optional("user", state.user);
   in.read("generation", state.generation);
+  if (in.has("trained_by")) in.read_with("trained_by", state.trained_by, model::crowd_from);
   in.read_optional("fingerprint", state.fingerprint);
   if (!std::isfinite(state.lr_factor)) in.fail("\"lr_factor\" must be finite");
   EDL_TRY(in.finish());

@@ -8,6 +8,7 @@
 #include "edl/model/batch.h"
 #include "edl/model/position.h"
 #include "edl/model/ramp.h"
+#include "edl/model/view.h"
 
 namespace edl::checkpoint {
 
@@ -21,7 +22,8 @@ struct State {
   Json scaler{};  // these three belong to the program and its framework
   Json schedule{};
   Json user{};
-  model::Generation generation;  // of the view that trained the step
+  model::Generation generation;  // of the view that had this state
+  model::Crowd trained_by{};     // the last step; perhaps in a view before that one
   Json fingerprint{};
 
   bool operator==(const State&) const = default;

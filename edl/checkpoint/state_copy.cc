@@ -20,9 +20,10 @@ Result<std::uint64_t> StateCopy::check(std::span<const Tensor> tensors) const {
   std::uint64_t needed = 0;
   for (const Tensor& tensor : tensors) {
     EDL_TRY(validate(tensor));
-    if (!tensor.name.starts_with(kModelPrefix) && !tensor.name.starts_with(kOptimizerPrefix)) {
+    if (!tensor.name.starts_with(kModelPrefix) && !tensor.name.starts_with(kOptimizerPrefix) &&
+        !tensor.name.starts_with(kUserPrefix)) {
       return Error{Code::kInvalid, text("tensor ", tensor.name, " belongs neither to the model ",
-                                        "nor to the optimizer")};
+                                        "nor to the optimizer nor to the user")};
     }
     needed += aligned(tensor.bytes.size());
   }
@@ -65,6 +66,7 @@ std::vector<Tensor> StateCopy::without_prefix(std::string_view prefix) const {
 std::string StateCopy::hash() const {
   StateHash hash;
   for (const Tensor& tensor : tensors_) {
+    if (!is_hashed(tensor.name)) continue;
     hash.begin_entry(tensor.name, tensor.dtype, tensor.shape);
     hash.add(tensor.bytes);
   }

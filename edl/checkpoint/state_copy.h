@@ -14,6 +14,9 @@ namespace edl::checkpoint {
 
 inline constexpr std::string_view kModelPrefix = "model/";
 inline constexpr std::string_view kOptimizerPrefix = "optimizer/";
+inline constexpr std::string_view kUserPrefix = "user/";
+// Whether a tensor of this name is part of the state's hash.
+inline bool is_hashed(std::string_view name) { return !name.starts_with(kUserPrefix); }
 
 class StateCopy {
  public:
@@ -21,8 +24,8 @@ class StateCopy {
   StateCopy(const StateCopy&) = delete;
   StateCopy& operator=(const StateCopy&) = delete;
 
-  // Replaces what was copied before. Every name begins with `model/` or `optimizer/`. After an
-  // error the copy is empty.
+  // Replaces what was copied before. Every name begins with one of the prefixes. After an error
+  // the copy is empty.
   Result<void> take(std::span<const Tensor> tensors, State state);
 
   // Sorted by name; they point into this copy.

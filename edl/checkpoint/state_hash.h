@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edl/checkpoint/sha256.h"
+#include "edl/base/sha256.h"
 #include "edl/checkpoint/tensor.h"
 #include "edl/model/position.h"
 

@@ -41,6 +41,12 @@ Result<Dtype> parse_dtype(std::string_view name) {
   return Error{Code::kInvalid, text("there is no type of numbers called \"", name, "\"")};
 }
 
+std::string form_text(Dtype dtype, const std::vector<std::int64_t>& shape) {
+  std::string sizes;
+  for (const std::int64_t size : shape) sizes += text(sizes.empty() ? "" : ",", size);
+  return text(dtype_name(dtype), "[", sizes, "]");
+}
+
 Result<std::uint64_t> tensor_bytes(Dtype dtype, const std::vector<std::int64_t>& shape) {
   std::uint64_t bytes = dtype_bytes(dtype);
   for (const std::int64_t size : shape) {

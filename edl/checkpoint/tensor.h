@@ -16,6 +16,8 @@ std::size_t dtype_bytes(Dtype dtype);
 // As safetensors spells it: "F32".
 std::string_view dtype_name(Dtype dtype);
 Result<Dtype> parse_dtype(std::string_view name);
+// "F32[40,10]", for sentences.
+std::string form_text(Dtype dtype, const std::vector<std::int64_t>& shape);
 
 struct Tensor {
   std::string name;

@@ -23,9 +23,11 @@ class Attempt {
     enter(Phase::kWrite);
     EDL_TRY(check_room());
     EDL_TRY(clear());
-    EDL_TRY(write_tensors(kModelName, kModelPrefix));
-    EDL_TRY(write_tensors(kOptimizerName, kOptimizerPrefix));
+    EDL_TRY(write_tensors(kModelName, copy_.without_prefix(kModelPrefix)));
+    EDL_TRY(write_tensors(kOptimizerName, copy_.without_prefix(kOptimizerPrefix)));
     EDL_TRY(write_bytes(kStateName, json_line(Json(copy_.state())) + "\n"));
+    const std::vector<Tensor> user = copy_.without_prefix(kUserPrefix);
+    if (!user.empty()) EDL_TRY(write_tensors(kUserName, user));
     enter(Phase::kSync);
     EDL_TRY(sync());
     EDL_TRY(publish());
@@ -61,10 +63,10 @@ class Attempt {
     return disk_.sync_directory(path_);
   }
 
-  Result<void> write_tensors(const char* name, std::string_view prefix) {
+  Result<void> write_tensors(const char* name, const std::vector<Tensor>& tensors) {
     EDL_TRY(files_.emplace_back(), disk_.open(text(path_, "/", name), os::Open::kWrite));
     HashedWriter out(*files_.back());
-    EDL_TRY(write_safetensors(out, copy_.without_prefix(prefix)));
+    EDL_TRY(write_safetensors(out, tensors));
     manifest_.files.push_back({name, out.bytes(), out.sha256()});
     return {};
   }

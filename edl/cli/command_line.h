@@ -81,6 +81,13 @@ std::optional<std::uint64_t> parse_number(std::string_view digits);
 // One that is a time, "5s", and not zero.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& into,
                           const std::string& about);
+// --cache, --cache-max and --s3-access: how a node fetches files, and where it keeps them.
+struct CacheWords {
+  std::string folder{};
+  std::string bytes_max{};
+  std::string s3_access{};
+};
+void add_cache_options(CLI::App& app, CacheWords& words);
 // Empty when `word` is one of the known.
 std::string word_problem(const std::string& word, const std::vector<std::string>& known);
 // One that is one of a few words, each with its meaning.

@@ -10,15 +10,18 @@ namespace edl::cli {
 void add_commands(CommandLine& line, Console& console);
 
 void add_advise(CommandLine& line);
+void add_checkpoint(CommandLine& line);
 void add_completion(CommandLine& line);
-void add_data(CommandLine& line);
+void add_data(CommandLine& line, Console& console);
+void add_data_fetch(CommandLine& line, CLI::App& data, Console& console);  // and cache
 void add_data_step(CommandLine& line, CLI::App& data);
 void add_explain(CommandLine& line);
+void add_guard(CommandLine& line, Console& console);
 void add_hash(CommandLine& line);
 void add_ledger(CommandLine& line);
 void add_verify(CommandLine& line);
 void add_chaos(CommandLine& line);
-void add_replay(CommandLine& line);
+void add_replay(CommandLine& line, Console& console);
 void add_resume(CommandLine& line, Console& console);  // and join
 void add_run(CommandLine& line, Console& console);
 void add_scale(CommandLine& line);   // and stop

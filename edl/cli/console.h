@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edl/cli/output.h"
+#include "edl/data/cache.h"
 
 namespace edl::cli {
 
@@ -18,6 +19,11 @@ struct Console {
   int parent_descriptor = -1;
   std::string role{};
   std::vector<std::string> arguments{};  // that the program was called with
+  data::CacheEnvironment cache{};
+  std::string search_path{};  // where programs are looked for
+  std::string blas_core{};    // what OpenBLAS is told to compute for
+  bool tunes_memory = false;  // the C library's, for what we start
+  std::string memory{};       // that workers may take here; empty: as much as there is
 };
 
 }  // namespace edl::cli

@@ -52,7 +52,7 @@ class DataOrder final : public Command {
 
 }  // namespace
 
-void add_data(CommandLine& line) {
+void add_data(CommandLine& line, Console& console) {
   CLI::App& data =
       line.add_group(line.root(), {"data", "Look at the data that jobs train on.",
                                    "edl data order --samples=1000 --seed=7 --epoch=0 --to=8"});
@@ -60,6 +60,7 @@ void add_data(CommandLine& line) {
                       {"order", "List the samples that the positions of an epoch train.",
                        "edl data order --samples=1000 --seed=7 --epoch=0 --from=0 --to=8 --json"});
   add_data_step(line, data);
+  add_data_fetch(line, data, console);
 }
 
 }  // namespace edl::cli

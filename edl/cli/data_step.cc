@@ -11,7 +11,12 @@ namespace {
 
 // Steps of a whole epoch when the batch never changes.
 std::uint64_t steps_per_epoch(const JobFiles& job) {
-  return (job.data.samples - 1) / job.batch.global + 1;
+  return (job.data.samples.known() - 1) / job.batch.global + 1;
+}
+
+bool is_within(const model::LedgerRecord& record, const model::SampleCount& samples) {
+  if (!samples.is_known()) return true;
+  return record.position < samples.known() && record.samples <= samples.known() - record.position;
 }
 
 // The record that a step will have when the batch never changes: its place is arithmetic.
@@ -23,11 +28,12 @@ Result<model::LedgerRecord> planned(const JobFiles& job, std::uint64_t step) {
                  text("job ", job.name, " has no step ", step, ": it ends before")};
   }
   const std::uint64_t position = (step - 1) % per_epoch * job.batch.global;
-  return model::LedgerRecord{.generation = model::Generation(0),
-                             .step = model::Step(step),
-                             .epoch = model::Epoch((step - 1) / per_epoch),
-                             .position = position,
-                             .samples = std::min(job.batch.global, job.data.samples - position)};
+  return model::LedgerRecord{
+      .generation = model::Generation(0),
+      .step = model::Step(step),
+      .epoch = model::Epoch((step - 1) / per_epoch),
+      .position = position,
+      .samples = std::min(job.batch.global, job.data.samples.known() - position)};
 }
 
 Result<model::LedgerRecord> record_of(os::Disk& disk, const JobFiles& job, std::uint64_t step) {
@@ -38,6 +44,11 @@ Result<model::LedgerRecord> record_of(os::Disk& disk, const JobFiles& job, std::
     EDL_TRY(history, read_history(disk, job.dir));
   }
   if (step <= history.records.size()) return history.records[step - 1];
+  if (!job.data.samples.is_known()) {
+    return Error{Code::kNotFound,
+                 text("step ", step, " of job ", job.name, " is not in the ledger yet, which has ",
+                      history.records.size(), " steps; how a stream goes on is not known before")};
+  }
   if (job.batch.policy == model::BatchPolicy::kFixed) return planned(job, step);
   return Error{Code::kNotFound,
                text("step ", step, " of job ", job.name, " is not in the ledger yet, which has ",
@@ -54,10 +65,10 @@ class DataStep final : public JobCommand {
  private:
   Result<void> answer(os::Disk& disk, const JobFiles& job, Output& out) override {
     EDL_TRY(const model::LedgerRecord record, record_of(disk, job, step_));
-    if (record.position >= job.data.samples ||
-        record.samples > job.data.samples - record.position) {
-      return Error{Code::kCorrupt, text("step ", step_, " goes beyond the ", job.data.samples,
-                                        " samples of job ", job.name, ". `edl verify` tells all.")};
+    if (!is_within(record, job.data.samples)) {
+      return Error{Code::kCorrupt,
+                   text("step ", step_, " goes beyond the ", job.data.samples.known(),
+                        " samples of job ", job.name, ". `edl verify` tells all.")};
     }
     if (json()) {
       out.add(text("{\"step\":", record.step, ",\"epoch\":", record.epoch, ",\"parts\":["));

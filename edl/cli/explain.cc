@@ -79,9 +79,14 @@ std::string parts_text(const Json& event, const std::string& prefix) {
 std::string cost_text(const Json& event) {
   std::string out = text(" It paused training for ", parts_text(event, ""));
   if (event.value("predicted_pause_ms", Json()).is_number()) {
-    out += text(" Expected were ", parts_text(event, "predicted_"));
+    out += event.contains("predicted_resume_ms")
+               ? text(" Expected were ", parts_text(event, "predicted_"))
+               : text(" Expected were ", milliseconds(event, "predicted_pause_ms"), ".");
   }
-  const auto count = [&](const char* name) { return event.value(name, Json(0)); };
+  const auto count = [&](const char* name) {
+    const Json number = event.value(name, Json(0));
+    return number.is_number() ? number : Json(0);  // null: nobody knows
+  };
   if (count("steps_redone") != 0 || count("parts_redone") != 0) {
     out += text(" Computed again: ", field(event, "steps_redone"), " steps and ",
                 field(event, "parts_redone"), " parts.");
@@ -97,11 +102,14 @@ std::string change_text(const Change& change) {
   const std::string who = field(event, "who");
   std::string reason = field(event, "reason");
   if (!reason.empty() && !reason.ends_with('.')) reason += '.';
-  return text("view ", field(event, "generation"), " from step ", field(event, "first_step"),
-              " (epoch ", field(event, "epoch"), ", position ", field(event, "position"), ") with ",
-              members_text(event), ". Cause: ", field(event, "cause"),
-              who.empty() ? "" : text(", by ", who), ". ", reason,
-              change.completed() ? cost_text(event) : "", "\n");
+  const std::string step = field(event, "first_step");
+  const std::string where = step.empty()
+                                ? ""
+                                : text(" from step ", step, " (epoch ", field(event, "epoch"),
+                                       ", position ", field(event, "position"), ")");
+  return text("view ", field(event, "generation"), where, " with ", members_text(event),
+              ". Cause: ", field(event, "cause"), who.empty() ? "" : text(", by ", who), ". ",
+              reason, change.completed() ? cost_text(event) : "", "\n");
 }
 
 class Explain final : public JobCommand {
@@ -109,6 +117,8 @@ class Explain final : public JobCommand {
   explicit Explain(CLI::App& app) : JobCommand(app) {}
 
  private:
+  bool answers_plain_jobs() const override { return true; }
+
   Result<void> answer(os::Disk& disk, const JobFiles& job, Output& out) override {
     const std::string path = job.dir + "/events.jsonl";
     if (!disk.exists(path)) {

@@ -26,8 +26,9 @@ Result<std::string> newest_checkpoint(os::Disk& disk, const std::string& dir) {
 
 Result<std::string> checkpoint_of(os::Disk& disk, const std::string& path) {
   if (is_checkpoint(disk, path)) return path;
-  if (disk.exists(checkpoint::checkpoints_path(path))) return newest_checkpoint(disk, path);
   const auto job = find_job(disk, path);
+  if (job.ok() && job->mode == model::JobMode::kStopResume) return nothing_recorded(*job);
+  if (disk.exists(checkpoint::checkpoints_path(path))) return newest_checkpoint(disk, path);
   if (job.ok()) return newest_checkpoint(disk, job->dir);
   if (!disk.exists(path)) return job.error();
   return Error{Code::kNotFound,

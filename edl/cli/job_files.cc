@@ -3,6 +3,7 @@
 #include "edl/base/text.h"
 #include "edl/data/ledger_file.h"
 #include "edl/data/verify_job.h"
+#include "edl/model/fields.h"
 #include "edl/model/order.h"
 
 namespace edl::cli {
@@ -22,11 +23,13 @@ Result<JobFiles> job_files_from(const Json& json) {
   in.read("name", job.name);
   in.read("seed", job.data.seed);
   in.read("logical_workers", job.data.logical_workers);
-  in.read("samples", job.data.samples);
+  model::read_samples(in, job.data.samples);
   in.read_with("batch", job.batch, model::batch_from);
   in.read_optional("epochs", job.epochs);
   in.read_optional("steps", job.steps);
+  if (in.has("mode")) model::read_word(in, "mode", job.mode, model::parse_job_mode);
   EDL_TRY(in.finish());
+  if (job.mode == model::JobMode::kStopResume) return job;
   EDL_TRY(model::validate_samples(job.data.samples));
   EDL_TRY(model::validate(job.batch, job.data.logical_workers));
   return job;
@@ -64,6 +67,13 @@ Result<JobFiles> find_job(os::Disk& disk, const std::string& job) {
                                      " nor ", job_file(default_job_dir(job)), " exists")};
 }
 
+Error nothing_recorded(const JobFiles& job) {
+  return {Code::kNotFound,
+          text("job ", job.name, " runs in mode stop-resume: its command trains by itself, so EDL ",
+               "has recorded neither steps nor samples nor states of it. edl explain ", job.name,
+               " tells what is known")};
+}
+
 Result<JobHistory> read_history(os::Disk& disk, const std::string& job_dir) {
   EDL_TRY(const auto owners, data::ledger_owners(disk, job_dir));
   if (owners.empty()) {
@@ -97,6 +107,9 @@ JobCommand::JobCommand(CLI::App& app) {
 Result<void> JobCommand::run(Output& out) {
   CommandDisk files;
   EDL_TRY(const JobFiles job, find_job(files.disk(), job_));
+  if (job.mode == model::JobMode::kStopResume && !answers_plain_jobs()) {
+    return nothing_recorded(job);
+  }
   return answer(files.disk(), job, out);
 }
 

@@ -9,6 +9,7 @@
 #include "edl/cli/command_line.h"
 #include "edl/data/trace.h"
 #include "edl/model/batch.h"
+#include "edl/model/job.h"
 #include "edl/model/ledger_record.h"
 #include "edl/os/posix/system.h"
 
@@ -25,10 +26,14 @@ struct JobFiles {
   model::Batch batch{};
   std::optional<std::uint64_t> epochs{};
   std::optional<std::uint64_t> steps{};
+  model::JobMode mode = model::JobMode::kElastic;
 };
 
 // `job` is a directory, or a name that means edl-jobs/NAME.
 Result<JobFiles> find_job(os::Disk& disk, const std::string& job);
+
+// Why a job in mode stop-resume has nothing of what a command wants to read.
+Error nothing_recorded(const JobFiles& job);
 
 // Where a job's directory is when only its name was given.
 std::string default_job_dir(const std::string& name);
@@ -51,6 +56,8 @@ class JobCommand : public Command {
   bool json() const { return json_; }
 
  private:
+  // Whether it has an answer for jobs in mode stop-resume too.
+  virtual bool answers_plain_jobs() const { return false; }
   virtual Result<void> answer(os::Disk& disk, const JobFiles& job, Output& out) = 0;
 
   std::string job_;

@@ -1,11 +1,14 @@
 // The program `edl`. Only here the process meets its arguments, its streams and its end.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "edl/agent/numerics.h"
 #include "edl/base/text.h"
 #include "edl/cli/commands.h"
+#include "edl/cli/run_options.h"
 #include "edl/os/posix/system.h"
 #include "edl/train/parent_frame.h"
 
@@ -44,12 +47,27 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+bool tunes_memory() {
+  const agent::Environment ours = agent::memory_environment();
+  return std::any_of(ours.begin(), ours.end(),
+                     [](const auto& named) { return !variable(named.first.c_str()).empty(); });
+}
+
 int run(std::vector<std::string> arguments) {
   Output out([](std::string_view content) { return write(stdout, content); });
   Output errors([](std::string_view content) { return write(stderr, content); });
   CommandLine line(EDL_VERSION);
-  Console console{read_input, errors, train::parent_descriptor(variable(os::kParentVariable)),
-                  variable(train::kRoleVariable), arguments};
+  Console console{read_input,
+                  errors,
+                  train::parent_descriptor(variable(os::kParentVariable)),
+                  variable(train::kRoleVariable),
+                  arguments,
+                  {variable(data::kCacheVariable), variable(data::kCacheMaxVariable),
+                   variable(data::kS3AccessVariable), variable("XDG_CACHE_HOME"), variable("HOME")},
+                  variable("PATH"),
+                  variable(agent::kBlasCoreVariable),
+                  tunes_memory(),
+                  variable(kMemoryVariable)};
   add_commands(line, console);
   const int exit_code = line.run(std::move(arguments), out, errors);
   out.flush();

@@ -4,32 +4,26 @@
 #include <cstdio>
 #include <vector>
 
+#include "edl/agent/loose_fields.h"
 #include "edl/base/text.h"
+#include "edl/train/memory_bill.h"
 
 namespace edl::cli {
 namespace {
 
+using agent::number;
 using agent::OrderedJson;
+using agent::word;
 
 constexpr std::size_t kBarMin = 10;
 constexpr std::size_t kBarMax = 30;
 constexpr std::size_t kMetricsShown = 2;
 constexpr const char* kClearLine = "\r\x1b[K";
 
-std::uint64_t number(const OrderedJson& event, const char* name) {
-  const auto found = event.find(name);
-  return found != event.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-
 std::optional<double> real(const OrderedJson& event, const char* name) {
   const auto found = event.find(name);
   if (found == event.end() || !found->is_number()) return std::nullopt;
   return found->get<double>();
-}
-
-std::string word(const OrderedJson& event, const char* name) {
-  const auto found = event.find(name);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 std::string rounded(double value) {
@@ -49,6 +43,16 @@ std::string counted(std::uint64_t count, std::string_view one) {
   return text(count, " ", one, count == 1 ? "" : "s");
 }
 
+std::string memory_clause(const OrderedJson& started) {
+  const auto bill = started.find("memory");
+  if (bill == started.end() || !bill->is_object()) return "";
+  return text(" of up to ", train::bytes_text(number(*bill, "total")));
+}
+
+bool is_marked(const OrderedJson& event) {
+  return event.contains("reproducible") && event["reproducible"] == false;
+}
+
 std::string view_sentence(const OrderedJson& view) {
   if (const auto pause = real(view, "pause_ms")) {
     return text("View ", number(view, "generation"), " took effect; training paused for ",
@@ -57,8 +61,10 @@ std::string view_sentence(const OrderedJson& view) {
   const auto members = view.find("members");
   const std::size_t count = members != view.end() && members->is_array() ? members->size() : 0;
   const std::string reason = word(view, "reason");
+  const bool knows_step = real(view, "first_step").has_value();
   return text("View ", number(view, "generation"), " (", word(view, "cause"),
-              "): ", counted(count, "worker"), " from step ", number(view, "first_step"), ".",
+              "): ", counted(count, "worker"),
+              knows_step ? text(" from step ", number(view, "first_step")) : "", ".",
               reason.empty() ? "" : " ", reason);
 }
 
@@ -76,13 +82,19 @@ std::string event_sentence(const OrderedJson& event) {
   if (kind == "view") return view_sentence(event);
   if (kind == "worker") return end_sentence(event);
   if (kind == "started") {
-    return text("Job ", word(event, "job"), " in ", word(event, "dir"), ": ",
-                counted(number(event, "wanted"), "worker"), " for ",
-                counted(number(event, "logical_workers"), "logical worker"), ".");
+    const bool is_driven = real(event, "logical_workers").has_value();
+    return text(
+        "Job ", word(event, "job"), " in ", word(event, "dir"), ": ",
+        counted(number(event, "wanted"), "worker"), memory_clause(event),
+        is_driven ? text(" for ", counted(number(event, "logical_workers"), "logical worker")) : "",
+        is_marked(event) ? "; it is not reproducible, as numbers had other bits in a run before"
+                         : "",
+        ".");
   }
   if (kind == "finished") {
-    return text("The job ", word(event, "state") == "stopped" ? "stopped" : "finished", " after ",
-                counted(number(event, "steps"), "step"), ".");
+    const bool knows_steps = real(event, "steps").has_value();
+    return text("The job ", word(event, "state") == "stopped" ? "stopped" : "finished",
+                knows_steps ? text(" after ", counted(number(event, "steps"), "step")) : "", ".");
   }
   return "";
 }

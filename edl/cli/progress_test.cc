@@ -84,5 +84,29 @@ TEST(Progress, survives_events_without_their_fields) {
   EXPECT_EQ(progress.close().back(), '\n');
 }
 
+TEST(Progress, tells_what_workers_take_and_what_a_run_before_did) {
+  agent::OrderedJson started{
+      {"event", "started"}, {"job", "j"}, {"dir", "/j"}, {"wanted", 2u}, {"logical_workers", 8u}};
+  started["memory"] = {{"total", 3u << 20}};
+  EXPECT_EQ(event_sentence(started),
+            "Job j in /j: 2 workers of up to 3.0 MiB for 8 logical workers.");
+  started["reproducible"] = false;
+  EXPECT_NE(event_sentence(started).find("not reproducible"), std::string::npos);
+}
+
+TEST(Progress, does_not_tell_steps_that_nobody_knows) {
+  agent::OrderedJson plain = view();
+  plain["first_step"] = nullptr;
+  EXPECT_EQ(event_sentence(plain), "View 3 (death): 3 workers. w2 died.");
+  EXPECT_EQ(event_sentence({{"event", "started"},
+                            {"job", "j"},
+                            {"dir", "/j"},
+                            {"wanted", 2u},
+                            {"logical_workers", nullptr}}),
+            "Job j in /j: 2 workers.");
+  EXPECT_EQ(event_sentence({{"event", "finished"}, {"state", "stopped"}, {"steps", nullptr}}),
+            "The job stopped.");
+}
+
 }  // namespace
 }  // namespace edl::cli

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "edl/agent/job_directory.h"
+#include "edl/agent/numerics.h"
 #include "edl/agent/program.h"
 #include "edl/base/text.h"
 #include "edl/checkpoint/manifest.h"
@@ -68,7 +69,7 @@ Result<std::vector<model::View>> views_of(os::Disk& disk, const JobFiles& job,
 
 class Replay final : public JobCommand {
  public:
-  explicit Replay(CLI::App& app) : JobCommand(app) {
+  Replay(CLI::App& app, Console& console) : JobCommand(app), console_(console) {
     add_number(app, "--step", step_, "the step, from 1")->required();
   }
 
@@ -89,16 +90,40 @@ class Replay final : public JobCommand {
     plan.last = model::Step(step_);
     EDL_TRY(const agent::Launch launch, agent::read_job(disk, agent::JobPaths{job.dir}));
     EDL_TRY(const std::vector<model::Digest> digests, compute(disk, launch, plan, past.size()));
-    return tell(past, digests, begin, out);
+    const auto told = tell(past, digests, begin, out);
+    if (told.ok()) return {};
+    const std::string difference = other_numbers(disk, launch);
+    if (difference.empty()) return told;
+    return Error{told.error().code, text(told.error().message, "; but ", difference)};
   }
 
-  static Result<std::vector<model::Digest>> compute(os::Disk& disk, const agent::Launch& launch,
-                                                    const train::ReplayPlan& plan,
-                                                    std::size_t count) {
+  // Why this machine could give other digests; empty when there is no reason to.
+  std::string other_numbers(os::Disk& disk, const agent::Launch& launch) const {
     const auto sink = silent_log_sink();
     const auto system = os::posix_system({.log_sink = sink.get()});
-    EDL_TRY(const auto command, agent::worker_command(disk, os::this_machine().program,
-                                                      launch.spec.program, launch.spec.args));
+    const auto question = question_of(disk, launch.spec);
+    if (!question.ok()) return "";
+    const auto facts = ask_program(*system, *question);
+    if (!facts.ok()) return "";
+    return model::fingerprint_difference(facts->fingerprint, launch.fingerprint);
+  }
+
+  // The program as a worker of the job would run it here.
+  Result<ProgramQuestion> question_of(os::Disk& disk, const model::JobSpec& spec) const {
+    ProgramQuestion question{.program = spec.program, .args = spec.args};
+    EDL_TRY(question.command,
+            agent::worker_command(disk, os::this_machine().program, spec.program, spec.args));
+    EDL_TRY(question.environment,
+            agent::numeric_environment(spec.isa, os::cpu_features(), console_.blas_core));
+    return question;
+  }
+
+  Result<std::vector<model::Digest>> compute(os::Disk& disk, const agent::Launch& launch,
+                                             const train::ReplayPlan& plan,
+                                             std::size_t count) const {
+    const auto sink = silent_log_sink();
+    const auto system = os::posix_system({.log_sink = sink.get()});
+    EDL_TRY(const ProgramQuestion program, question_of(disk, launch.spec));
     std::vector<model::Digest> digests;
     std::optional<Error> problem;
     const auto on_frame = [&](train::ParentFrame type, const Json& body) {
@@ -113,14 +138,15 @@ class Replay final : public JobCommand {
     const Json request = train::replay_json(Json(launch.spec), launch.logical_workers, plan);
     EDL_TRY(const os::Exit exit,
             talk_with_program(*system,
-                              {.command = command,
+                              {.command = program.command,
                                .role = train::kRoleReplay,
+                               .environment = program.environment,
                                .request = {{train::ParentFrame::kReplay, request}}},
                               on_frame));
     if (problem) return *problem;
     if (digests.size() != count) {
-      return Error{Code::kUnavailable, text(command.front(), " computed ", digests.size(), " of ",
-                                            count, " steps: ", os::exit_text(exit))};
+      return Error{Code::kUnavailable, text(program.command.front(), " computed ", digests.size(),
+                                            " of ", count, " steps: ", os::exit_text(exit))};
     }
     return digests;
   }
@@ -150,14 +176,17 @@ class Replay final : public JobCommand {
                                       "again; the first step that differs is ", past[first].step)};
   }
 
+  Console& console_;
   std::uint64_t step_ = 0;
 };
 
 }  // namespace
 
-void add_replay(CommandLine& line) {
-  line.add<Replay>(line.root(), {"replay", "Compute a step of a job's past again.",
-                                 "edl replay digits-1 --step=100"});
+void add_replay(CommandLine& line, Console& console) {
+  line.add<Replay>(
+      line.root(),
+      {"replay", "Compute a step of a job's past again.", "edl replay digits-1 --step=100"},
+      console);
 }
 
 }  // namespace edl::cli

@@ -1,5 +1,6 @@
 // `edl resume`: goes on with a job that stopped, or whose `edl run` was killed; and `edl join`:
 // lends this machine to a job that runs elsewhere.
+#include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
 #include "edl/cli/job_place.h"
 #include "edl/cli/run_options.h"
@@ -13,6 +14,8 @@ class Resume final : public Command {
  public:
   Resume(CLI::App& app, Console& console) : console_(console) {
     common_.add_to(app);
+    app.add_flag("--any-fingerprint", any_fingerprint_,
+                 "go on although numbers have other bits here: not reproducible");
     app.add_option("JOB", place_.job, "the job's name, or its directory")
         ->required()
         ->type_name("");
@@ -30,6 +33,7 @@ class Resume final : public Command {
     }
     EDL_TRY(auto options,
             runner.prepare(agent::AgentMode::kResume, std::move(launch), place.paths));
+    EDL_TRY(check_program(runner, place, options));
     EDL_TRY(runner.hold(place.paths, kHoldLimit));
     const std::string secret =
         common_.secret_file.empty() ? place.paths.secret() : common_.secret_file;
@@ -43,9 +47,33 @@ class Resume final : public Command {
   }
 
  private:
+  // What is trained from here on is compared with what was trained last.
+  Result<void> check_program(AgentRun& runner, const JobPlace& place,
+                             agent::AgentOptions& options) const {
+    agent::Launch& launch = options.launch;
+    if (launch.spec.mode == model::JobMode::kStopResume) return {};
+    if (place.run && !place.run->fingerprint.empty()) {
+      launch.fingerprint = place.run->fingerprint;
+      launch.reproducible = place.run->reproducible;
+    }
+    EDL_TRY(const agent::ProgramFacts facts, ask_program(runner.system(), options));
+    launch.warnings = facts.warnings;
+    const std::string difference =
+        model::fingerprint_difference(facts.fingerprint, launch.fingerprint);
+    if (!difference.empty() && !any_fingerprint_) {
+      return Error{Code::kConflict,
+                   text("cannot resume job ", place.name, ": ", difference, "; or go on with ",
+                        "--any-fingerprint, and the job is not reproducible any more")};
+    }
+    launch.fingerprint = facts.fingerprint;
+    if (!difference.empty()) launch.reproducible = false;
+    return runner.check_memory(facts, launch.wanted, launch);
+  }
+
   Console& console_;
   RunOptions common_;
   JobOptions place_;
+  bool any_fingerprint_ = false;
 };
 
 class Join final : public Command {
@@ -68,6 +96,7 @@ class Join final : public Command {
     app.add_option("--dir", dir_, "for logs; edl-jobs/NAME when not given")->type_name("DIR");
     add_duration(app, "--grace", common_.grace,
                  "how long workers may take to end; 30s when not given");
+    add_cache_options(app, common_.cache);
     app.add_flag("--json", common_.json, "tell events as JSON, one object a line");
     app.add_option("PROGRAM", program_, "what the job trains, and its arguments")
         ->required()
@@ -86,11 +115,12 @@ class Join final : public Command {
     const agent::JobPaths paths{
         absolute(runner.machine(), dir_.empty() ? "edl-jobs/" + place.name : dir_)};
     EDL_TRY(auto options, runner.prepare(agent::AgentMode::kJoin, std::move(launch), paths));
+    EDL_TRY(const auto workers, narrow("--workers", workers_));
+    options.join_workers = workers.value_or(runner.machine().cores);
+    EDL_TRY(check_program(runner, options));
     EDL_TRY(runner.system().disk().make_directory(paths.logs()));
     EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), common_.secret_file));
     options.store = place.urls;
-    EDL_TRY(const auto workers, narrow("--workers", workers_));
-    options.join_workers = workers.value_or(runner.machine().cores);
     return runner.run(std::move(options), out);
   }
 
@@ -106,9 +136,34 @@ class Join final : public Command {
     launch.logical_workers = model::logical_workers(launch.spec);
     EDL_TRY(const model::FittedWorkers workers, model::worker_range(launch.spec));
     launch.range = workers.range;
+    JsonReader in(picture.spec, "spec");
+    model::read_samples(in, launch.samples);
+    EDL_TRY(launch.fingerprint,
+            model::fingerprint_from(picture.spec.value("fingerprint", Json(""))));
     launch.spec.program = program_.front();
     launch.spec.args.assign(program_.begin() + 1, program_.end());
     return launch;
+  }
+
+  // The program fetches its data here, before anyone counts on this machine.
+  static Result<void> check_program(AgentRun& runner, agent::AgentOptions& options) {
+    const model::JobSpec& spec = options.launch.spec;
+    if (spec.mode == model::JobMode::kStopResume) return {};  // nobody can ask a plain command
+    EDL_TRY(const agent::ProgramFacts facts, ask_program(runner.system(), options));
+    if (facts.samples != options.launch.samples) {
+      return Error{Code::kInvalid,
+                   text("cannot join job ", spec.name, ": ", spec.program, " has ",
+                        model::samples_text(facts.samples), " on this machine, but ",
+                        model::samples_text(options.launch.samples), " in the job. ",
+                        "Give it the same data")};
+    }
+    const std::string difference =
+        model::fingerprint_difference(facts.fingerprint, options.launch.fingerprint);
+    if (!difference.empty()) {
+      return Error{Code::kConflict, text("cannot join job ", spec.name, ": ", difference)};
+    }
+    options.launch.warnings = facts.warnings;
+    return runner.check_memory(facts, options.join_workers, options.launch);
   }
 
   Console& console_;

@@ -1,14 +1,12 @@
 // `edl run`: trains a program, with as many workers as are wanted and can be had.
 #include "edl/agent/program.h"
+#include "edl/checkpoint/weights.h"
 #include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
 #include "edl/cli/run_options.h"
-#include "edl/train/builtin/programs.h"
 
 namespace edl::cli {
 namespace {
-
-constexpr Duration kDescribeLimit = 2min;
 
 class Run final : public Command {
  public:
@@ -25,32 +23,22 @@ class Run final : public Command {
     add_number(app, "--seed", request_.seed, "of all that is random");
     add_number(app, "--epochs", request_.epochs, "how often to train all samples");
     add_number(app, "--steps", request_.steps, "how many steps to train");
-    add_number(app, "--batch", request_.batch, "samples of a step, or of a member in it");
-    add_number(app, "--batch-max", request_.batch_max, "the largest batch: capped, adaptive");
-    add_word<std::optional<model::BatchPolicy>>(
-        app, "--batch-policy", request_.batch_policy,
-        "what the batch does when members come and go; the program's, or fixed, when not given",
-        {{"fixed", model::BatchPolicy::kFixed},
-         {"linear", model::BatchPolicy::kLinear},
-         {"capped", model::BatchPolicy::kCapped},
-         {"adaptive", model::BatchPolicy::kAdaptive}});
-    add_word<std::optional<model::RateRule>>(
-        app, "--lr-rule", request_.lr_rule,
-        "how the learning rate follows the batch; the program's, or none, when not given",
-        {{"none", model::RateRule::kNone},
-         {"linear", model::RateRule::kLinear},
-         {"sqrt", model::RateRule::kSquareRoot},
-         {"piecewise", model::RateRule::kPiecewise},
-         {"lars", model::RateRule::kLars}});
-    add_number(app, "--warmup-samples", request_.warmup_samples,
-               "during which the learning rate grows from nearly 0");
+    add_batch(app);
     app.add_option("--checkpoint-every", request_.checkpoint,
                    "auto, off, 100steps or 30s; auto when not given")
         ->type_name("WHEN");
     add_number(app, "--silent-steps", silent_steps_,
                "who is silent for so many steps is left out; 8 when not given");
-    add_word<std::string>(app, "--mode", mode_, "elastic when not given",
-                          {{"elastic", "elastic"}, {"stop-resume", "stop-resume"}});
+    add_word<model::JobMode>(
+        app, "--mode", mode_,
+        "stop-resume: any command, which is stopped and started again on "
+        "every change; elastic when not given",
+        {{"elastic", model::JobMode::kElastic}, {"stop-resume", model::JobMode::kStopResume}});
+    add_beginning(app);
+    add_word<model::Isa>(
+        app, "--isa", request_.isa,
+        "avx2: the same bits on every x86 machine that has it; native when not given",
+        {{"native", model::Isa::kNative}, {"avx2", model::Isa::kAvx2}});
     app.add_option("--python", python_, "the interpreter for programs in Python")
         ->type_name("PATH");
     app.add_option("PROGRAM", program_, "what to train, and its own options and arguments")
@@ -75,11 +63,64 @@ class Run final : public Command {
   }
 
  private:
+  void add_beginning(CLI::App& app) {
+    app.add_option("--init", init_, "a safetensors file of weights to begin with")
+        ->type_name("FILE");
+    app.add_option("--from", from_, "a job's directory, or a checkpoint in it, to go on from")
+        ->type_name("PATH");
+  }
+
+  // The batch and the learning rate.
+  void add_batch(CLI::App& app) {
+    add_number(app, "--batch", request_.batch, "samples of a step, or of a member in it");
+    add_number(app, "--batch-max", request_.batch_max, "the largest batch: capped, adaptive");
+    add_word<std::optional<model::BatchPolicy>>(
+        app, "--batch-policy", request_.batch_policy,
+        "what the batch does when members come and go; the program's, or fixed, when not given",
+        {{"fixed", model::BatchPolicy::kFixed},
+         {"linear", model::BatchPolicy::kLinear},
+         {"capped", model::BatchPolicy::kCapped},
+         {"adaptive", model::BatchPolicy::kAdaptive}});
+    add_word<std::optional<model::RateRule>>(
+        app, "--lr-rule", request_.lr_rule,
+        "how the learning rate follows the batch; the program's, or none, when not given",
+        {{"none", model::RateRule::kNone},
+         {"linear", model::RateRule::kLinear},
+         {"sqrt", model::RateRule::kSquareRoot},
+         {"piecewise", model::RateRule::kPiecewise},
+         {"lars", model::RateRule::kLars}});
+    add_number(app, "--warmup-samples", request_.warmup_samples,
+               "during which the learning rate grows from nearly 0");
+  }
+
   Result<void> check_available() const {
-    if (mode_ == "stop-resume") {
-      return Error{Code::kInvalid, "--mode=stop-resume is not available yet"};
+    if (mode_ == model::JobMode::kStopResume) {
+      EDL_TRY(check_plain());
     }
     if (!python_.empty()) return Error{Code::kInvalid, "--python is not available yet"};
+    return {};
+  }
+
+  // What only a program that EDL drives can be told.
+  Result<void> check_plain() const {
+    const std::initializer_list<std::pair<const char*, bool>> typed{
+        {"--logical-workers", logical_workers_.has_value()},
+        {"--seed", request_.seed.has_value()},
+        {"--epochs", request_.epochs.has_value()},
+        {"--steps", request_.steps.has_value()},
+        {"--batch", request_.batch.has_value()},
+        {"--batch-max", request_.batch_max.has_value()},
+        {"--batch-policy", request_.batch_policy.has_value()},
+        {"--lr-rule", request_.lr_rule.has_value()},
+        {"--warmup-samples", request_.warmup_samples.has_value()},
+        {"--checkpoint-every", request_.checkpoint != "auto"},
+        {"--silent-steps", silent_steps_.has_value()},
+        {"--init", !init_.empty()},
+        {"--from", !from_.empty()},
+        {"--isa", request_.isa != model::Isa::kNative}};
+    for (const auto& [option, is_given] : typed) {
+      if (is_given) return not_driven(option);
+    }
     return {};
   }
 
@@ -93,20 +134,48 @@ class Run final : public Command {
     EDL_TRY(request.silent_steps, narrow("--silent-steps", silent_steps_));
     request.name = job_name(runner);
     EDL_TRY(model::validate_name("job", request.name));
+    if (mode_ == model::JobMode::kStopResume) {
+      EDL_TRY(agent::Launch launch, agent::plan_stop_resume(request, runner.machine().cores));
+      EDL_TRY(runner.command_of(launch.spec));
+      return launch;
+    }
     EDL_TRY(const auto command,
             agent::worker_command(runner.system().disk(), runner.machine().program, request.program,
                                   request.args));
-    EDL_TRY(const agent::ProgramFacts facts, facts_of(runner, request, command));
-    return agent::plan_launch(request, facts, runner.machine().cores);
+    EDL_TRY(take_beginning(runner, request));
+    EDL_TRY(const agent::Environment environment,
+            runner.program_environment(request.program, mode_, request.isa));
+    EDL_TRY(const agent::ProgramFacts facts,
+            ask_program(runner.system(), {request.program, request.args, command, environment}));
+    EDL_TRY(agent::Launch launch, agent::plan_launch(request, facts, runner.machine().cores));
+    EDL_TRY(runner.check_memory(facts, launch.wanted, launch));
+    if (source_) EDL_TRY(agent::check_source(*source_, launch));
+    if (request.init || source_) {
+      EDL_TRY(ask_beginning(runner.system(), {.launch = launch,
+                                              .checkpoint = source_ ? source_->checkpoint.path : "",
+                                              .command = command,
+                                              .environment = environment}));
+    }
+    return launch;
   }
 
-  static Result<agent::ProgramFacts> facts_of(AgentRun& runner, const agent::LaunchRequest& request,
-                                              const std::vector<std::string>& command) {
-    if (!request.program.starts_with("builtin:")) {
-      return ask_program(runner.system(), command, kDescribeLimit);
+  // What the job begins with, if not with what its program makes.
+  Result<void> take_beginning(AgentRun& runner, agent::LaunchRequest& request) {
+    os::Disk& disk = runner.system().disk();
+    if (!init_.empty() && !from_.empty()) {
+      return Error{Code::kInvalid,
+                   "--init begins with weights and --from with a whole state: write one of them"};
     }
-    EDL_TRY(const train::WorkerProgram ours, train::builtin_program(request.program, request.args));
-    return agent::program_facts_from(ours.facts);
+    if (!init_.empty()) {
+      model::WeightsFile& file = request.init.emplace();
+      file.path = absolute(runner.machine(), init_);
+      EDL_TRY(file.sha256, checkpoint::hash_weights(disk, file.path));
+    }
+    if (!from_.empty()) {
+      EDL_TRY(source_, agent::find_source(disk, absolute(runner.machine(), from_)));
+      EDL_TRY(agent::take_over(*source_, request));
+    }
+    return {};
   }
 
   std::string job_name(AgentRun& runner) const {
@@ -143,6 +212,9 @@ class Run final : public Command {
     } else {
       EDL_TRY(options.secret, agent::read_secret(disk, common_.secret_file));
     }
+    if (source_) {
+      EDL_TRY(options.inherited, agent::inherit(disk, *source_, paths));
+    }
     return agent::write_job(disk, paths, options.launch);
   }
 
@@ -159,7 +231,10 @@ class Run final : public Command {
   std::string name_;
   std::string dir_;
   std::string store_;
-  std::string mode_ = "elastic";
+  model::JobMode mode_ = model::JobMode::kElastic;
+  std::string init_;
+  std::string from_;
+  std::optional<agent::Source> source_;
   std::string python_;
   std::vector<std::string> program_;
 };

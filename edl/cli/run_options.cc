@@ -1,10 +1,15 @@
 #include "edl/cli/run_options.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "edl/agent/memory_limit.h"
 #include "edl/agent/program.h"
+#include "edl/agent/stop_resume_agent.h"
 #include "edl/cli/agent_face.h"
 #include "edl/cli/store_commands.h"
+#include "edl/data/cache.h"
+#include "edl/data/cache_folder.h"
 
 namespace edl::cli {
 namespace {
@@ -48,6 +53,7 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_option("--token-file", token_file, "what the store wants to be shown")->type_name("FILE");
   app.add_option("--address", address, "host that workers listen on; 127.0.0.1 when not given")
       ->type_name("HOST");
+  add_cache_options(app, cache);
   app.add_flag("--detach", detach, "go on in the background");
   app.add_flag("--json", json, "tell events as JSON, one object a line");
 }
@@ -59,6 +65,12 @@ Result<std::optional<std::uint32_t>> narrow(const std::string& option,
     return std::optional<std::uint32_t>(static_cast<std::uint32_t>(*number));
   }
   return Error{Code::kInvalid, text(option, "=", *number, " is too large a number")};
+}
+
+Error not_driven(const std::string& option) {
+  return {Code::kInvalid,
+          text(option, " is for programs that EDL drives: in mode stop-resume ",
+               "the command itself trains, and nobody sees its steps. Leave it out")};
 }
 
 std::string absolute(const os::Machine& machine, const std::string& path) {
@@ -76,6 +88,49 @@ AgentRun::AgentRun(Console& console, const RunOptions& options)
            .parent_descriptor = detached_name().empty() ? -1 : console.parent_descriptor,
            .adopts_orphans = true})) {}
 
+Result<agent::Environment> AgentRun::program_environment(const std::string& program,
+                                                         model::JobMode mode,
+                                                         model::Isa isa) const {
+  agent::Environment out;
+  if (mode == model::JobMode::kElastic) {
+    EDL_TRY(out, agent::numeric_environment(isa, os::cpu_features(), console_.blas_core));
+    if (!agent::is_builtin(program) && !console_.tunes_memory) {
+      const agent::Environment memory = agent::memory_environment();
+      out.insert(out.end(), memory.begin(), memory.end());
+    }
+  }
+  const CacheWords& words = options_.cache;
+  if (!words.folder.empty()) {
+    out.emplace_back(data::kCacheVariable, absolute(machine_, words.folder));
+  }
+  if (!words.bytes_max.empty()) out.emplace_back(data::kCacheMaxVariable, words.bytes_max);
+  if (!words.s3_access.empty()) {
+    out.emplace_back(data::kS3AccessVariable, absolute(machine_, words.s3_access));
+  }
+  return out;
+}
+
+Result<void> AgentRun::check_memory(const agent::ProgramFacts& program, std::uint32_t workers,
+                                    agent::Launch& launch) {
+  std::uint64_t available = agent::available_memory(system_->disk());
+  if (!console_.memory.empty()) {
+    EDL_TRY(const std::uint64_t said, data::parse_size(console_.memory));
+    available = std::min(available, said);
+  }
+  return agent::take_memory(program, workers, available, launch);
+}
+
+Result<std::vector<std::string>> AgentRun::command_of(const model::JobSpec& spec) {
+  os::Disk& disk = system_->disk();
+  if (spec.mode == model::JobMode::kElastic) {
+    return agent::worker_command(disk, machine_.program, spec.program, spec.args);
+  }
+  if (!options_.faults.empty()) return not_driven("--fault");
+  if (!options_.events.empty()) return not_driven("--events");
+  if (!options_.trace_samples.empty()) return not_driven("--trace-samples");
+  return agent::plain_command(disk, console_.search_path, spec.program, spec.args);
+}
+
 Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Launch launch,
                                               agent::JobPaths paths) {
   agent::AgentOptions agent;
@@ -83,8 +138,9 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   agent.host = machine_.host;
   agent.pid = machine_.pid;
   agent.edl = machine_.program;
-  EDL_TRY(agent.argv, agent::worker_command(system_->disk(), machine_.program, launch.spec.program,
-                                            launch.spec.args));
+  EDL_TRY(agent.argv, command_of(launch.spec));
+  EDL_TRY(agent.environment, program_environment(launch.spec.program, launch.spec.mode,
+                                                  launch.spec.isa));
   agent.address = options_.address;
   for (const std::string& fault : options_.faults) {
     EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));
@@ -126,10 +182,18 @@ Result<void> AgentRun::hold(const agent::JobPaths& paths, Duration limit) {
 }
 
 Result<void> AgentRun::run(agent::AgentOptions options, Output& out) {
+  if (options.launch.spec.mode == model::JobMode::kStopResume) {
+    return play<agent::StopResumeAgent>(std::move(options), out);
+  }
+  return play<agent::Agent>(std::move(options), out);
+}
+
+template <class AnyAgent>
+Result<void> AgentRun::play(agent::AgentOptions options, Output& out) {
   ConsoleFace face(
       *system_, out, console_.talk,
       {.json = options_.json, .steps = options.launch.steps, .columns = os::terminal_columns()});
-  agent::Agent agent(*system_, std::move(options), face);
+  AnyAgent agent(*system_, std::move(options), face);
   if (os::Stream* parent = system_->processes().parent()) {
     static constexpr std::string_view kBegun = "begun\n";
     const ConstBytes piece = bytes_of(kBegun);

@@ -13,6 +13,9 @@
 
 namespace edl::cli {
 
+// In the environment: how much memory the workers of this machine may take, as in 20GiB.
+inline constexpr const char* kMemoryVariable = "EDL_MEMORY";
+
 // What may differ from one run of a job to the next.
 struct RunOptions {
   std::optional<model::WorkerRange> workers{};
@@ -24,6 +27,7 @@ struct RunOptions {
   std::string secret_file{};
   std::string token_file{};
   std::string address = "127.0.0.1";
+  CacheWords cache{};  // of programs that fetch files
   bool detach = false;
   bool json = false;
 
@@ -33,6 +37,9 @@ struct RunOptions {
 // Options that a number of 32 bits or more cannot hold are refused.
 Result<std::optional<std::uint32_t>> narrow(const std::string& option,
                                             std::optional<std::uint64_t> number);
+
+// The refusal of an option that means nothing to a command in mode stop-resume.
+Error not_driven(const std::string& option);
 
 // A path that stays right when the working directory changes.
 std::string absolute(const os::Machine& machine, const std::string& path);
@@ -45,6 +52,15 @@ class AgentRun {
   os::PosixSystem& system() { return *system_; }
   const os::Machine& machine() const { return machine_; }
 
+  // What programs of a job find in their environment, beside ours; an error when this machine
+  // cannot compute as the job does.
+  Result<agent::Environment> program_environment(const std::string& program, model::JobMode mode,
+                                                 model::Isa isa) const;
+  // An error when so many workers cannot be here; see take_memory.
+  Result<void> check_memory(const agent::ProgramFacts& program, std::uint32_t workers,
+                            agent::Launch& launch);
+  // What a worker of the job runs; an error when an option does not go with the job's mode.
+  Result<std::vector<std::string>> command_of(const model::JobSpec& spec);
   // Fills in what all agents have in common.
   Result<agent::AgentOptions> prepare(agent::AgentMode mode, agent::Launch launch,
                                       agent::JobPaths paths);
@@ -59,6 +75,9 @@ class AgentRun {
   std::string detached_name() const;
 
  private:
+  template <class AnyAgent>
+  Result<void> play(agent::AgentOptions options, Output& out);
+
   Console& console_;
   const RunOptions& options_;
   const os::Machine machine_;

@@ -5,6 +5,7 @@
 
 #include "edl/base/text.h"
 #include "edl/model/batch.h"
+#include "edl/model/job.h"
 
 namespace edl::cli {
 namespace {
@@ -38,6 +39,11 @@ std::uint32_t parts_in_a_row(std::uint32_t logical_workers, std::uint32_t worker
   return (logical_workers + workers - 1) / std::max(1u, workers);
 }
 
+bool is_plain(const Json& spec) {
+  const auto mode = spec.is_object() ? spec.find("mode") : spec.end();
+  return mode != spec.end() && *mode == model::name(model::JobMode::kStopResume);
+}
+
 std::string cost_and_gain(const ScalePlan& plan, std::uint32_t logical_workers) {
   std::string out;
   if (plan.predicted_pause_ms) {
@@ -53,7 +59,9 @@ std::string cost_and_gain(const ScalePlan& plan, std::uint32_t logical_workers) 
 
 ScalePlan plan_scale(const std::string& job, const agent::JobPicture& picture,
                      std::uint64_t workers) {
-  const std::uint32_t v = std::max(1u, number(picture.spec, "logical_workers", 1));
+  const bool plain = is_plain(picture.spec);
+  const std::uint32_t v =
+      plain ? model::kMembersMax : std::max(1u, number(picture.spec, "logical_workers", 1));
   const std::uint32_t min = number(picture.spec, "min", 1);
   const std::uint32_t max = std::min(number(picture.spec, "max", v), v);
   ScalePlan plan{.from = picture.wanted ? picture.wanted->workers : 0};
@@ -81,8 +89,11 @@ ScalePlan plan_scale(const std::string& job, const agent::JobPicture& picture,
   plan.reason = plan.to == plan.from
                     ? text("Job ", job, " wants ", workers, " workers already.")
                     : text("Job ", job, " goes from ", plan.from, " to ", workers, " workers.");
-  if (plan.to != plan.from) plan.reason += cost_and_gain(plan, v);
-  plan.reason += hint(plan.to, v);
+  if (plan.to != plan.from && plain) {
+    plan.reason += text(" All workers are stopped, then ", plan.to, " are started.");
+  }
+  if (plan.to != plan.from) plan.reason += cost_and_gain(plan, plain ? 0 : v);
+  if (!plain) plan.reason += hint(plan.to, v);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "edl/agent/loose_fields.h"
 #include "edl/base/text.h"
 #include "edl/model/batch.h"
 
@@ -9,12 +10,7 @@ namespace edl::cli {
 namespace {
 
 using agent::OrderedJson;
-
-template <class Object>
-std::string word(const Object& json, const char* name) {
-  const auto found = json.is_object() ? json.find(name) : json.end();
-  return found != json.end() && found->is_string() ? found->template get<std::string>() : "";
-}
+using agent::word;
 
 // The field of the first of these that has it, else null.
 OrderedJson field(const char* name, std::initializer_list<const Json*> places) {
@@ -110,6 +106,11 @@ OrderedJson checkpoint_report(const Json& kept, const Json& told) {
   return {{"step", field("step", {&checkpoint})}, {"path", field("path", {&checkpoint})}};
 }
 
+bool is_plain(const StatusFacts& facts, const agent::JobPicture& picture) {
+  if (facts.launch) return facts.launch->spec.mode == model::JobMode::kStopResume;
+  return word(picture.spec, "mode") == model::name(model::JobMode::kStopResume);
+}
+
 OrderedJson share(const OrderedJson& step, const OrderedJson& steps) {
   if (!step.is_number() || !steps.is_number() || steps.get<double>() <= 0) return nullptr;
   return std::min(1.0, step.get<double>() / steps.get<double>());
@@ -170,16 +171,21 @@ OrderedJson status_report(const StatusFacts& facts) {
   out["wanted"] = field("wanted", {&wanted, &story.started});
   const Json fixed =
       facts.launch ? Json{{"logical_workers", facts.launch->logical_workers}} : Json();
-  out["logical_workers"] = field("logical_workers", {&picture.spec, &fixed});
+  const bool plain = is_plain(facts, picture);
+  out["logical_workers"] =
+      plain ? OrderedJson() : field("logical_workers", {&picture.spec, &fixed});
   out["useful_sizes"] = OrderedJson::array();
   if (out["logical_workers"].is_number_unsigned()) {
     const auto v = out["logical_workers"].get<std::uint32_t>();
     if (v >= 1 && v <= model::kLogicalWorkersMax) out["useful_sizes"] = model::useful_sizes(v);
   }
+  out["reproducible"] =
+      plain ? OrderedJson() : field("reproducible", {&picture.spec, &story.started});
   out["leader"] = picture.leader_id().empty() ? OrderedJson() : OrderedJson(picture.leader_id());
   out["store"] = {{"urls", facts.urls}, {"reachable", online}};
   out["checkpoint"] = checkpoint_report(picture.checkpoint, story.checkpoint);
   out["workers"] = online ? running_workers(picture) : ended_workers(story);
+  out["mode"] = model::name(plain ? model::JobMode::kStopResume : model::JobMode::kElastic);
   return out;
 }
 
@@ -191,20 +197,28 @@ std::string status_text(const OrderedJson& report) {
     return value.is_string() ? value.get<std::string>() : value.dump();
   };
   std::string out = text("job ", shown("job"), ": ", shown("state"), ". ", shown("reason"), "\n");
-  out += text("  step ", shown("step"), " of ", shown("steps"), ", epoch ", shown("epoch"),
-              ", loss ", shown("loss"), ", ", shown("samples_per_second"), " samples/s, ",
-              shown("seconds_left"), " s left\n");
-  out += text("  workers wanted ", shown("wanted"), " (", shown("min"), " to ", shown("max"),
-              "), useful ", shown("useful_sizes"), ", view ", shown("generation"), ", leader ",
-              shown("leader"), "\n");
+  const bool plain = word(report, "mode") == model::name(model::JobMode::kStopResume);
+  if (!plain) {
+    out += text("  step ", shown("step"), " of ", shown("steps"), ", epoch ", shown("epoch"),
+                ", loss ", shown("loss"), ", ", shown("samples_per_second"), " samples/s, ",
+                shown("seconds_left"), " s left\n");
+  }
+  out += text("  workers wanted ", shown("wanted"), " (", shown("min"), " to ", shown("max"), ")",
+              plain ? "" : text(", useful ", shown("useful_sizes")), ", view ", shown("generation"),
+              ", leader ", shown("leader"), "\n");
+  if (report["reproducible"] == false) {
+    out += "  not reproducible: numbers had other bits in a run before\n";
+  }
   if (report["checkpoint"].is_object()) {
     out += text("  checkpoint of step ", report["checkpoint"]["step"].dump(), " in ",
                 word(report["checkpoint"], "path"), "\n");
   }
   for (const OrderedJson& worker : report["workers"]) {
     out += text("  ", word(worker, "id"), ": ", word(worker, "state"), ", process ",
-                worker["pid"].dump(), " on ", word(worker, "host"), ", carries ",
-                worker["logical"].dump(), "\n");
+                worker["pid"].dump(), " on ", word(worker, "host"),
+                plain ? text(", rank ", worker["rank"].dump())
+                      : text(", carries ", worker["logical"].dump()),
+                "\n");
   }
   return out;
 }

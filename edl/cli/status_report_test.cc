@@ -54,6 +54,17 @@ TEST(Status, of_a_running_job_comes_from_its_keys) {
   EXPECT_TRUE(report["workers"][2]["rank"].is_null());
 }
 
+TEST(Status, says_when_a_run_had_other_numbers) {
+  agent::JobPicture picture = running();
+  EXPECT_TRUE(report_of(picture)["reproducible"].is_null());
+  picture.take(put("spec", {{"logical_workers", 4u}, {"reproducible", false}}));
+  EXPECT_EQ(report_of(picture)["reproducible"], false);
+  EXPECT_NE(status_text(report_of(picture)).find("not reproducible"), std::string::npos);
+  JobStory story;
+  story.take({{"event", "started"}, {"reproducible", true}});
+  EXPECT_EQ(status_report({.job = "a", .story = story})["reproducible"], true);
+}
+
 TEST(Status, state_follows_what_is_wanted_and_the_result) {
   agent::JobPicture picture = running();
   picture.take(put("progress", {{"step", 10u}, {"state", "waiting"}, {"reason", "too few"}}));
@@ -142,6 +153,28 @@ TEST(Scale, refusals_name_the_limit) {
   agent::JobPicture ended = running();
   ended.take(put("result", {{"state", "finished"}}));
   EXPECT_NE(reason(ended, 3).find("it has ended"), std::string::npos);
+}
+
+TEST(Status, of_a_plain_command_has_no_logical_workers) {
+  agent::JobPicture picture = running();
+  picture.take(put("spec", {{"mode", "stop-resume"}, {"logical_workers", 3u}, {"max", 3u}}));
+  const auto report = report_of(picture);
+  EXPECT_EQ(report["mode"], "stop-resume");
+  EXPECT_TRUE(report["logical_workers"].is_null());
+  EXPECT_TRUE(report["useful_sizes"].empty());
+  EXPECT_EQ(status_text(report).find("loss"), std::string::npos);
+  EXPECT_NE(status_text(report).find("rank 0"), std::string::npos);
+}
+
+TEST(ScalePlan, of_a_plain_command_knows_the_range_and_what_happens) {
+  agent::JobPicture picture = running();
+  picture.take(
+      put("spec", {{"mode", "stop-resume"}, {"logical_workers", 3u}, {"min", 1u}, {"max", 70u}}));
+  const ScalePlan plan = plan_scale("a", picture, 67);
+  EXPECT_TRUE(plan.accepted);
+  EXPECT_EQ(plan.reason,
+            "Job a goes from 2 to 67 workers. All workers are stopped, then 67 are started.");
+  EXPECT_NE(plan_scale("a", picture, 71).reason.find("its limit is 70"), std::string::npos);
 }
 
 }  // namespace

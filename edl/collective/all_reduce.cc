@@ -10,6 +10,13 @@ namespace edl::collective {
 using model::Rank;
 using model::Step;
 
+namespace {
+
+// More than this is sent at once, before other chunks are added; less may leave together.
+constexpr std::uint64_t kPostedBytesMax = 64 << 10;
+
+}  // namespace
+
 AllReduce::AllReduce(const Layout& layout, Adder& adder, const Buffer& reduced,
                      AllReduceEvents events)
     : layout_(layout),
@@ -54,7 +61,7 @@ void AllReduce::begin(Step step, std::uint32_t parts) {
   is_inside_ = true;
   told_first_ = told_reduced_ = false;
   failure_ = schedule_->begin(step, parts);
-  contributed_.assign(schedule_->own_nodes().size(), Buffer());
+  contributed_.assign(schedule_->own_nodes().size(), Contribution());
   if (!failure_) {
     do_work();
     if (schedule_->own_nodes().empty()) send_empty_shares();
@@ -62,38 +69,86 @@ void AllReduce::begin(Step step, std::uint32_t parts) {
   settle();
 }
 
-Result<void> AllReduce::contribute(model::TreeNode node, const Buffer& sums) {
-  EDL_CHECK(schedule_ != nullptr && sums.bytes() >= layout_.sum_bytes());
+Result<std::uint32_t> AllReduce::expected(model::TreeNode node) const {
+  EDL_CHECK(schedule_ != nullptr);
   const auto& nodes = schedule_->own_nodes();
   const auto found = std::find(nodes.begin(), nodes.end(), node);
   const auto index = static_cast<std::uint32_t>(found - nodes.begin());
-  if (!schedule_->begun() || found == nodes.end() || contributed_[index] != Buffer()) {
+  if (!schedule_->begun() || found == nodes.end() || contributed_[index].is_whole) {
     return Error{Code::kInvalid, text("cannot contribute [", node.lo, ", ", node.hi, ") to step ",
                                       schedule_->step(), ": it is not expected, or came before")};
   }
-  is_inside_ = true;
-  contributed_[index] = sums;
-  send_shares(index, sums);
-  schedule_->contribute(index);
-  do_work();
-  settle();
+  return index;
+}
+
+Result<void> AllReduce::contribute(model::TreeNode node, const Buffer& sums) {
+  EDL_TRY(const std::uint32_t index, expected(node));
+  EDL_CHECK(sums.bytes() >= layout_.sum_bytes());
+  Contribution& own = contributed_[index];
+  own.sums = sums;
+  own.is_whole = true;
+  std::vector<std::uint32_t> rest;
+  own.chunks.resize(schedule_->chunks().size());
+  for (std::uint32_t i = 0; i < own.chunks.size(); ++i) {
+    if (!own.chunks[i]) rest.push_back(i);
+  }
+  contribute_chunks(index, rest);
   return {};
+}
+
+Result<void> AllReduce::contribute_early(model::TreeNode node, const Buffer& sums,
+                                         std::size_t segment, std::uint64_t offset) {
+  EDL_TRY(const std::uint32_t index, expected(node));
+  Contribution& own = contributed_[index];
+  own.sums = sums;
+  own.chunks.resize(schedule_->chunks().size());
+  const std::uint64_t from = layout_.sums(segment).offset + offset;
+  std::vector<std::uint32_t> there;
+  for (std::uint32_t i = 0; i < own.chunks.size(); ++i) {
+    const Chunk& chunk = schedule_->chunks()[i];
+    if (chunk.segment != segment || chunk.sums.offset < from || own.chunks[i]) continue;
+    own.chunks[i] = true;
+    there.push_back(i);
+  }
+  if (!there.empty()) contribute_chunks(index, there);
+  return {};
+}
+
+// Others wait for what they add, so it leaves first.
+void AllReduce::contribute_chunks(std::uint32_t own_node, std::span<const std::uint32_t> chunks) {
+  is_inside_ = true;
+  for (const std::uint32_t chunk : chunks) {
+    if (!schedule_->owns(chunk)) send_share(own_node, chunk);
+  }
+  for (const std::uint32_t chunk : chunks) {
+    if (!schedule_->owns(chunk)) continue;
+    schedule_->contribute(own_node, chunk);
+    do_work();
+  }
+  settle();
 }
 
 void AllReduce::post(Rank to, const wire::MessageHead& head, const Buffer& bytes) {
   const auto posted = links_[to.value()]->post(head, bytes, {});
   if (!posted.ok() && !failure_) failure_ = Violation{to, posted.error()};
+  posted_bytes_ += wire::kHeaderBytes + bytes.bytes();
+  if (posted_bytes_ > kPostedBytesMax) flush();
 }
 
-void AllReduce::send_shares(std::uint32_t own_node, const Buffer& sums) {
-  const auto& chunks = schedule_->chunks();
-  for (std::uint32_t i = 0; i < chunks.size(); ++i) {
-    if (schedule_->owns(i)) continue;
-    const ChunkHead head{
-        .step = schedule_->step(), .chunk = i, .node = schedule_->own_nodes()[own_node]};
-    post(chunks[i].owner, share_head(generation_, head),
-         sums.part(chunks[i].sums.offset, chunks[i].sums.bytes));
+void AllReduce::flush() {
+  if (posted_bytes_ == 0) return;
+  posted_bytes_ = 0;
+  for (Link* const link : links_) {
+    if (link != nullptr) link->flush();
   }
+}
+
+void AllReduce::send_share(std::uint32_t own_node, std::uint32_t index) {
+  const Chunk& chunk = schedule_->chunks()[index];
+  const ChunkHead head{
+      .step = schedule_->step(), .chunk = index, .node = schedule_->own_nodes()[own_node]};
+  post(chunk.owner, share_head(generation_, head),
+       contributed_[own_node].sums.part(chunk.sums.offset, chunk.sums.bytes));
 }
 
 void AllReduce::send_empty_shares() {
@@ -124,7 +179,7 @@ void AllReduce::send_reduced(std::uint32_t index) {
 Buffer AllReduce::at(const Work& work, const Place& place) const {
   const Range sums = schedule_->chunks()[work.chunk].sums;
   if (place.kind == Place::Kind::kOwn) {
-    return contributed_[place.index].part(sums.offset, sums.bytes);
+    return contributed_[place.index].sums.part(sums.offset, sums.bytes);
   }
   EDL_CHECK(place.kind == Place::Kind::kSlot);
   return slots_.part(slot_offsets_[work.chunk] + place.index * sums.bytes, sums.bytes);
@@ -219,6 +274,7 @@ void AllReduce::tell_first() {
 // The last act of every call: tells what came of it.
 void AllReduce::settle() {
   is_inside_ = false;
+  flush();
   if (failure_) {
     const Violation failure = *std::exchange(failure_, std::nullopt);
     if (events_.failed) events_.failed(failure.by, failure.error);

@@ -45,6 +45,10 @@ class AllReduce {
   // step is reduced or, after `leave`, until the next `enter`: some of it may be on its way still,
   // to a member that has not left yet. Invalid when it is not to be contributed, or was.
   Result<void> contribute(model::TreeNode node, const Buffer& sums);
+  // Before that, while the rest of the sums is still being computed: those of this segment from
+  // byte `offset` on are there. What fills chunks is sent.
+  Result<void> contribute_early(model::TreeNode node, const Buffer& sums, std::size_t segment,
+                                std::uint64_t offset);
   // Nothing more is sent, taken or told of this generation.
   void leave();
 
@@ -77,10 +81,19 @@ class AllReduce {
   void add_elements(const Work& work, std::uint64_t offset, ConstBytes piece);
   void finish_blocks(const Work& work, std::uint64_t done, std::uint64_t& hashed_blocks);
 
-  void send_shares(std::uint32_t own_node, const Buffer& sums);
+  // What this member contributes of one of its nodes.
+  struct Contribution {
+    Buffer sums{};
+    std::vector<bool> chunks{};  // those that were
+    bool is_whole = false;
+  };
+  Result<std::uint32_t> expected(model::TreeNode node) const;
+  void contribute_chunks(std::uint32_t own_node, std::span<const std::uint32_t> chunks);
+  void send_share(std::uint32_t own_node, std::uint32_t chunk);
   void send_empty_shares();
   void send_reduced(std::uint32_t chunk);
   void post(model::Rank to, const wire::MessageHead& head, const Buffer& bytes);
+  void flush();
 
   void do_work();
   void do_last(const Work& work);
@@ -109,7 +122,8 @@ class AllReduce {
   Buffer slots_;
   std::vector<std::uint64_t> slot_offsets_;  // of each chunk's slots; of own chunks only
   std::vector<BlockHash> hashes_;            // of all blocks
-  std::vector<Buffer> contributed_;          // by own node
+  std::vector<Contribution> contributed_;    // by own node
+  std::uint64_t posted_bytes_ = 0;           // since the last flush
   bool told_first_ = false;
   bool told_reduced_ = false;
   bool is_inside_ = false;  // of a call that will settle when it ends

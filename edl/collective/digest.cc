@@ -1,11 +1,11 @@
 #include "edl/collective/digest.h"
 
-#include <openssl/sha.h>
-
 #include <xxhash.h>
 #ifdef __x86_64__
 #include <xxh_x86dispatch.h>  // XXH3_128bits is then the one for this CPU
 #endif
+
+#include "edl/base/sha256.h"
 
 namespace edl::collective {
 
@@ -19,10 +19,7 @@ BlockHash block_hash(ConstBytes block) {
 }
 
 model::Digest step_digest(std::span<const BlockHash> hashes) {
-  model::Digest digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(hashes.data()), hashes.size_bytes(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
+  return sha256(std::as_bytes(hashes));
 }
 
 }  // namespace edl::collective

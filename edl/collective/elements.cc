@@ -45,6 +45,32 @@ void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
   }
 }
 
+template <class T>
+void fold_all(ConstBytes numbers, T share, std::span<const std::byte* const> others,
+              ByteSpan into) {
+  EDL_CHECK(numbers.size() == into.size() && into.size() % sizeof(T) == 0);
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  const std::byte* const from = numbers.data();
+  std::byte* const out = into.data();
+  std::size_t at = 0;
+  for (; at + kVectorBytes <= into.size(); at += kVectorBytes) {
+    Vector sum;
+    std::memcpy(&sum, from + at, kVectorBytes);
+    sum = sum * share;
+    for (const std::byte* const other : others) {
+      Vector some;
+      std::memcpy(&some, other + at, kVectorBytes);
+      sum = sum + some;
+    }
+    std::memcpy(out + at, &sum, kVectorBytes);
+  }
+  for (; at < into.size(); at += sizeof(T)) {
+    T sum = load_int<T>(from + at) * share;
+    for (const std::byte* const other : others) sum += load_int<T>(other + at);
+    store_int<T>(out + at, sum);
+  }
+}
+
 // So many at a time, by way of memory of our own: compilers then know how long the loop is.
 constexpr std::size_t kTogether = 64;
 
@@ -107,6 +133,21 @@ void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum) {
       return add_all<double>(left, right, sum);
     case Element::kI64:
       return add_all<std::uint64_t>(left, right, sum);
+    default:
+      EDL_CHECK(false, "sums of small numbers are made in float32");
+  }
+}
+
+void fold(Element element, ConstBytes numbers, float share,
+          std::span<const std::byte* const> others, ByteSpan into) {
+  switch (element) {
+    case Element::kF32:
+      return fold_all<float>(numbers, share, others, into);
+    case Element::kF64:
+      return fold_all<double>(numbers, share, others, into);
+    case Element::kI64:
+      EDL_CHECK(share == 1);
+      return fold_all<std::uint64_t>(numbers, 1, others, into);
     default:
       EDL_CHECK(false, "sums of small numbers are made in float32");
   }

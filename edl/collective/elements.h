@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "edl/base/bytes.h"
@@ -20,6 +21,12 @@ Element sum_element(Element element);
 // sum = left + right, of `element` that is its own sum_element. `sum` may be either of them; the
 // three have equal lengths. Integers wrap around.
 void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum);
+
+// into = share x numbers + others[0] + others[1] + ..., each rounded before the next is added.
+// `into` may be one of the others, all have equal lengths. A share of 1 changes nothing; integers
+// have it.
+void fold(Element element, ConstBytes numbers, float share,
+          std::span<const std::byte* const> others, ByteSpan into);
 
 // To the partial sums' type, and back, rounding to the nearest and ties to even.
 void widen(Element element, ConstBytes from, ByteSpan to);

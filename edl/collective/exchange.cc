@@ -70,6 +70,7 @@ void Exchange::send(const std::shared_ptr<const Bytes>& bytes) {
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     if (links_[i] == nullptr) continue;
     const auto posted = links_[i]->post_host(head, *bytes, [bytes] {});
+    links_[i]->flush();
     if (!posted.ok()) return failed_(Rank(i), posted.error());
   }
 }

@@ -131,15 +131,12 @@ std::optional<Error> Schedule::wrong_node(TreeNode node, Rank from) const {
                         ", which is not its to make"));
 }
 
-void Schedule::contribute(std::uint32_t own_node) {
+void Schedule::contribute(std::uint32_t own_node, std::uint32_t chunk) {
   work_.clear();
-  if (own_count_ == 0) return;
-  EDL_CHECK(owning_begun_ && owning_ == step_);
+  EDL_CHECK(owns(chunk) && owning_begun_ && owning_ == step_);
   const auto leaf = plan_.leaf_at(own_nodes_[own_node].lo);
-  for (std::uint32_t chunk = first_own_; chunk < first_own_ + own_count_; ++chunk) {
-    EDL_CHECK(place(chunk, *leaf) == Place(), "contributed twice");
-    ready(chunk, *leaf, {Place::Kind::kOwn, own_node});
-  }
+  EDL_CHECK(place(chunk, *leaf) == Place(), "contributed twice");
+  ready(chunk, *leaf, {Place::Kind::kOwn, own_node});
 }
 
 Result<Incoming> Schedule::share_begins(Rank from, const ChunkHead& head) {

@@ -65,8 +65,8 @@ class Schedule {
   std::optional<Violation> begin(model::Step step, std::uint32_t parts);
   // What this member is to contribute, from left to right; nothing when it sends empty shares.
   const std::vector<model::TreeNode>& own_nodes() const { return own_nodes_; }
-  // One of them is there.
-  void contribute(std::uint32_t own_node);
+  // Of one of them, the numbers of an own chunk are there.
+  void contribute(std::uint32_t own_node, std::uint32_t chunk);
 
   // Something comes from another member. Errors are the sender's fault, and change nothing.
   Result<Incoming> share_begins(model::Rank from, const ChunkHead& head);

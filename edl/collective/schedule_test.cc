@@ -44,9 +44,9 @@ struct Member {
   Rank rank;
   std::vector<std::map<std::uint32_t, float>> slots;
   std::vector<float> reduced;
-  std::vector<std::vector<float>> contributed;  // by own node and chunk
-  std::set<std::uint32_t> to_contribute;
-  std::map<std::uint32_t, Incoming> coming;  // by rank
+  std::vector<std::vector<float>> contributed;                      // by own node and chunk
+  std::set<std::pair<std::uint32_t, std::uint32_t>> to_contribute;  // nodes, and their chunks
+  std::map<std::uint32_t, Incoming> coming;                         // by rank
   int steps_done = 0;
   bool told = true;
 };
@@ -95,8 +95,8 @@ class Crowd {
       if (member.told && step < static_cast<int>(parts_.size())) {
         choices.emplace_back([&] { begin(member); });
       }
-      for (const std::uint32_t node : member.to_contribute) {
-        choices.emplace_back([&member, node, this] { contribute(member, node); });
+      for (const auto& [node, chunk] : member.to_contribute) {
+        choices.emplace_back([&member, node, chunk, this] { contribute(member, node, chunk); });
       }
       for (Member& from : members_) {
         if (!way(from.rank, member.rank).empty()) {
@@ -114,9 +114,10 @@ class Crowd {
     const Step step(view_.first_step.value() + static_cast<std::uint64_t>(member.steps_done));
     const auto wrong = member.schedule.begin(step, parts_[member.steps_done]);
     ASSERT_FALSE(wrong) << wrong->error.message;
-    member.contributed.assign(member.schedule.own_nodes().size(), {});
-    for (std::uint32_t i = 0; i < member.schedule.own_nodes().size(); ++i) {
-      member.to_contribute.insert(i);
+    const std::size_t nodes = member.schedule.own_nodes().size();
+    member.contributed.assign(nodes, std::vector<float>(chunks_.size()));
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      for (std::uint32_t c = 0; c < chunks_.size(); ++c) member.to_contribute.emplace(i, c);
     }
     work(member);
     if (!member.schedule.own_nodes().empty()) return;
@@ -126,17 +127,18 @@ class Crowd {
     }
   }
 
-  void contribute(Member& member, std::uint32_t node) {
-    member.to_contribute.erase(node);
+  // One chunk of one node: they are computed in any order.
+  void contribute(Member& member, std::uint32_t node, std::uint32_t c) {
+    member.to_contribute.erase({node, c});
     const TreeNode what = member.schedule.own_nodes()[node];
-    for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-      const float value = expected(member.steps_done, c, what);
-      member.contributed[node].push_back(value);
-      if (chunks_[c].owner == member.rank) continue;
+    const float value = expected(member.steps_done, c, what);
+    member.contributed[node][c] = value;
+    if (chunks_[c].owner != member.rank) {
       way(member.rank, chunks_[c].owner)
           .push_back({kShare, {member.schedule.step(), c, what, chunks_[c].sums.bytes}, value});
+      return;
     }
-    member.schedule.contribute(node);
+    member.schedule.contribute(node, c);
     work(member);
   }
 
@@ -358,7 +360,7 @@ TEST(Schedule, an_early_share_of_a_wrong_node_is_found_when_the_step_begins) {
 TEST(Schedule, a_chunk_waits_for_the_empty_share_of_a_member_without_samples) {
   Three three;
   ASSERT_FALSE(three.schedule->begin(Step(5), 4));
-  three.schedule->contribute(0);
+  three.schedule->contribute(0, 0);
   EXPECT_TRUE(three.schedule->work().empty());
   const auto share = three.schedule->share_begins(Rank(1), three.share({2, 4}));
   ASSERT_TRUE(share.ok());

@@ -62,4 +62,9 @@ Result<Array> raw_file(const std::string& path, Dtype dtype, Shape shape) {
   return named(path, kept(array_over(dtype, std::move(shape), file.bytes), file));
 }
 
+Result<Array> bytes_file(const std::string& path) {
+  EDL_TRY(const Contents file, map(path));
+  return named(path, kept(array_over(Dtype::kU8, {file.bytes.size()}, file.bytes), file));
+}
+
 }  // namespace edl::data

@@ -18,5 +18,7 @@ Result<Array> csv_file(const std::string& path, const CsvOptions& options = {});
 
 // Little-endian numbers and nothing else, exactly as many as the shape says.
 Result<Array> raw_file(const std::string& path, Dtype dtype, Shape shape);
+// All bytes of a file, of text for example.
+Result<Array> bytes_file(const std::string& path);
 
 }  // namespace edl::data

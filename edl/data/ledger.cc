@@ -1,7 +1,6 @@
 #include "edl/data/ledger.h"
 
-#include <openssl/sha.h>
-
+#include "edl/base/sha256.h"
 #include "edl/base/text.h"
 
 namespace edl::data {
@@ -15,10 +14,7 @@ Digest chain_of(const Digest& before, const LedgerRecord& record) {
   std::array<std::byte, std::tuple_size_v<Digest> + model::kLedgerChainedBytes> bytes{};
   std::memcpy(bytes.data(), before.data(), before.size());
   std::memcpy(bytes.data() + before.size(), encoded.data(), model::kLedgerChainedBytes);
-  Digest chain{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         reinterpret_cast<unsigned char*>(chain.data()));
-  return chain;
+  return sha256(bytes);
 }
 
 Digest Ledger::chain() const { return records_.empty() ? Digest{} : records_.back().chain; }

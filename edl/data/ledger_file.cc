@@ -51,7 +51,7 @@ Result<LedgerRead> read(os::File& file, const std::string& path) {
                                         kLedgerRecordsMax * kLedgerRecordBytes, " for a ledger")};
   }
   Collector collector(path);
-  Bytes buffer(kRecordsAtOnce * kLedgerRecordBytes);
+  Bytes buffer(std::min<std::uint64_t>(kRecordsAtOnce * kLedgerRecordBytes, size));
   std::uint64_t number = 0;
   std::size_t got = buffer.size();
   // Up to `size` only: a job that runs goes on writing.

@@ -198,5 +198,37 @@ TEST(Ledger, nothing_is_left_out_and_nothing_goes_back_in_its_generation) {
   EXPECT_EQ(ledger.last_step(), Step(2));
 }
 
+// Steps of a stream with these batches.
+LedgerLines stream_lines(const std::vector<std::uint64_t>& batches) {
+  Ledger ledger;
+  std::uint64_t position = 0;
+  std::uint64_t step = 0;
+  for (const std::uint64_t samples : batches) {
+    EXPECT_TRUE(ledger
+                    .append({.generation = model::Generation(1),
+                             .step = Step(++step),
+                             .epoch = model::Epoch(0),
+                             .position = position,
+                             .samples = samples})
+                    .ok());
+    position += samples;
+  }
+  return ledger.records();
+}
+
+TEST(Ledger, a_stream_is_proven_as_far_as_it_went_and_a_hole_in_it_is_found) {
+  const LedgerLines lines = stream_lines({64, 64, 30, 64, 1});
+  const Verification verified = verify({&lines, 1}, model::SampleCount::unknown());
+  EXPECT_TRUE(verified.proven());
+  EXPECT_EQ(verified.samples, 223u);
+  EXPECT_EQ(verified.epochs, 0u);
+  LedgerLines hole = lines;
+  for (std::size_t i = 2; i < hole.size(); ++i) ++hole[i].position;
+  hole = chained_again(hole);
+  const Verification found = verify({&hole, 1}, model::SampleCount::unknown());
+  EXPECT_FALSE(found.proven());
+  EXPECT_EQ(found.missing, 1u);
+}
+
 }  // namespace
 }  // namespace edl::data

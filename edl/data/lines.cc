@@ -1,11 +1,15 @@
 #include "edl/data/lines.h"
 
+#include <algorithm>
+
 #include "edl/base/text.h"
 
 namespace edl::data {
 namespace {
 
-constexpr std::size_t kReadBytes = 256 * 1024;
+// As much as was read already: a file of a few lines costs little.
+constexpr std::size_t kReadBytesMin = 4 * 1024;
+constexpr std::size_t kReadBytesMax = 256 * 1024;
 
 }  // namespace
 
@@ -33,7 +37,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
     buffer_.erase(0, begin_);
     begin_ = 0;
     scanned_ = buffer_.size();
-    buffer_.resize(scanned_ + kReadBytes);
+    buffer_.resize(scanned_ + std::clamp<std::size_t>(offset_, kReadBytesMin, kReadBytesMax));
     EDL_TRY(const std::size_t got,
             file_.read_at(offset_, std::as_writable_bytes(std::span(buffer_).subspan(scanned_))));
     buffer_.resize(scanned_ + got);

@@ -32,7 +32,9 @@ std::string trace_line(const TraceLine& line) {
     if (i > 0) out += ',';
     out += std::to_string(line.indices[i]);
   }
-  return out + "]}\n";
+  out += ']';
+  if (!line.where.empty()) out += text(",\"where\":", json_line(Json(line.where)));
+  return out + "}\n";
 }
 
 Result<TraceLine> trace_line_from(std::string_view text) {
@@ -45,17 +47,17 @@ Result<TraceLine> trace_line_from(std::string_view text) {
   in.read("generation", line.generation);
   model::read_text_optional(in, "worker", line.worker);
   in.read("indices", line.indices);
+  if (in.has("where")) in.read_list("where", line.where, place_from);
   EDL_TRY(in.finish());
   return line;
 }
 
 std::vector<std::uint64_t> part_indices(const JobData& data, const LedgerRecord& record,
                                         LogicalWorker v) {
-  const model::SampleOrder order(data.samples, data.seed, record.epoch);
-  const auto [from, to] = part_of(record, v, data.logical_workers);
-  std::vector<std::uint64_t> indices;
-  for (std::uint64_t p = from; p < std::min(to, data.samples); ++p) indices.push_back(order.at(p));
-  return indices;
+  model::PositionRange part = part_of(record, v, data.logical_workers);
+  if (data.samples.is_known()) part.to = std::min(part.to, data.samples.known());
+  part.from = std::min(part.from, part.to);
+  return model::sample_indices(part, data.samples, data.seed, record.epoch);
 }
 
 TraceCheck::TraceCheck(Verifier& verifier, const JobData& data)
@@ -78,12 +80,9 @@ std::size_t TraceCheck::place(model::Step step, LogicalWorker v) const {
 bool TraceCheck::is_equal(const TraceLine& line, const LedgerRecord& record) const {
   if (line.v.value() >= data_.logical_workers || line.epoch != record.epoch) return false;
   const auto part = part_of(record, line.v, data_.logical_workers);
-  if (line.indices.size() != part.size() || part.to > data_.samples) return false;
-  const model::SampleOrder order(data_.samples, data_.seed, record.epoch);
-  for (std::size_t i = 0; i < line.indices.size(); ++i) {
-    if (line.indices[i] != order.at(part.from + i)) return false;
-  }
-  return true;
+  if (line.indices.size() != part.size()) return false;
+  if (data_.samples.is_known() && part.to > data_.samples.known()) return false;
+  return line.indices == model::sample_indices(part, data_.samples, data_.seed, record.epoch);
 }
 
 void TraceCheck::take(const TraceLine& line) {

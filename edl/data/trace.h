@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "edl/data/partition.h"
 #include "edl/data/verify.h"
 #include "edl/model/ids.h"
 #include "edl/model/ledger_record.h"
+#include "edl/model/sample_count.h"
 
 namespace edl::data {
 
@@ -20,17 +22,19 @@ struct TraceLine {
   model::Generation generation;
   model::WorkerId worker{};
   std::vector<std::uint64_t> indices{};  // in the order in which forward saw them
+  std::vector<Place> where{};            // they lie, when they lie in files
 };
 
 inline constexpr std::size_t kTraceLineBytesMax = 64 << 20;
 
-// {"step", "epoch", "v", "generation", "worker", "indices"}, with its end.
+// {"step", "epoch", "v", "generation", "worker", "indices"}, and "where" when there is something to
+// say, with its end.
 std::string trace_line(const TraceLine& line);
 Result<TraceLine> trace_line_from(std::string_view text);
 
 // How a job reads its data.
 struct JobData {
-  std::uint64_t samples = 0;
+  model::SampleCount samples = 0;
   std::uint64_t seed = 0;
   std::uint32_t logical_workers = 1;
 };

@@ -98,7 +98,7 @@ Verification Verifier::finish() {
   return std::move(out_);
 }
 
-Verification verify(std::span<const LedgerLines> ledgers, std::uint64_t samples) {
+Verification verify(std::span<const LedgerLines> ledgers, const model::SampleCount& samples) {
   Verifier verifier(samples);
   for (const LedgerLines& lines : ledgers) verifier.add(lines);
   verifier.close();

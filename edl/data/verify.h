@@ -9,6 +9,8 @@
 
 #include "edl/data/ledger.h"
 #include "edl/data/merge.h"
+#include "edl/model/limits.h"
+#include "edl/model/sample_count.h"
 
 namespace edl::data {
 
@@ -47,8 +49,9 @@ struct Verification {
 // Ledgers first, then `close`, then whatever else is found against the history.
 class Verifier {
  public:
-  // `samples`: of the data set.
-  explicit Verifier(std::uint64_t samples) : samples_(samples) {}
+  // `samples`: of the data set. A stream is an epoch that is never whole.
+  explicit Verifier(const model::SampleCount& samples)
+      : samples_(samples.is_known() ? samples.known() : model::kSamplesMax) {}
 
   // One member's. Equal records of one step in several ledgers are one step; of different
   // generations the newer one counts.
@@ -74,7 +77,7 @@ class Verifier {
   Place walk(const model::LedgerRecord& record, Place expected);
   void misplaced(const model::LedgerRecord& record, Place expected);
 
-  std::uint64_t samples_;
+  std::uint64_t samples_;  // of an epoch, or more than any stream has
   LedgerMerge merge_;
   std::vector<model::LedgerRecord> history_;
   Verification out_;
@@ -82,6 +85,6 @@ class Verifier {
 };
 
 // All in one, for ledgers that are in memory.
-Verification verify(std::span<const LedgerLines> ledgers, std::uint64_t samples);
+Verification verify(std::span<const LedgerLines> ledgers, const model::SampleCount& samples);
 
 }  // namespace edl::data

@@ -30,7 +30,7 @@ struct Job {
     Ledger ledger;
     model::Position here;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const auto plan = model::next_step(here, kData.samples, 10);
+      const auto plan = model::next_step(here, kData.samples.known(), 10);
       EXPECT_TRUE(ledger
                       .append({.generation = model::Generation(plan.step.value() <= 5 ? 1 : 2),
                                .step = plan.step,

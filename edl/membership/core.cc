@@ -143,7 +143,8 @@ void Core::on_link(const model::WorkerId& id, bool up) {
   up_.insert(id);
   silent_.erase(id);
   change_.told.erase(id);  // what was said may be lost with the link before
-  if (id == leader_id_ || !is_member()) ask_at_ = now_;  // whom a joiner reaches matters, too
+  if (id == leader_id_) ask_at_ = now_;
+  if (!is_member()) ask_soon();  // whom a joiner reaches matters, too
   answer();
   look();
 }
@@ -218,7 +219,8 @@ std::string Core::state_text() const {
   if (campaign_at_) out += text(" campaign", until(*campaign_at_, now_));
   if (complained_at_) out += text(" complained", since(*complained_at_, now_));
   if (founding_since_) out += text(" founding", since(*founding_since_, now_));
-  out += text(" ask", until(ask_at_, now_), " join", until(join_at_, now_), "/", join_pause_ / 1ms);
+  out += text(" ask", until(ask_at_, now_), "/", until(news_at_, now_), " join",
+              until(join_at_, now_), "/", join_pause_ / 1ms);
   for (const auto& [id, worker] : registered_) out += text(" ", id, worker.exited ? "dead" : "");
   for (const auto& [id, time] : gone_since_) out += text(" gone", id, since(time, now_));
   for (const auto& [a, b] : broken_) out += text(" x", a, b);

@@ -109,6 +109,7 @@ class Core {
   void trouble(const model::WorkerId& with);
   void complain();
   void ask();
+  void ask_soon();
   void beat();
   void ask_to_join();
   void ask_to_leave();
@@ -210,6 +211,7 @@ class Core {
   bool speed_is_told_ = true;
   Time beat_at_{};  // not before: to tell it
   Time ask_at_{};   // when to tell the leader again what we want
+  Time news_at_{};  // not before: to tell it that another link is up
   Time join_at_{};  // not before: we were left out
   Duration join_pause_{};
   std::optional<Time> complained_at_;  // about the leader of `ballot_`

@@ -19,6 +19,7 @@ class JobKeys {
   std::string view() const { return prefix_ + "view"; }
   std::string change() const { return prefix_ + "change"; }
   std::string checkpoint() const { return prefix_ + "checkpoint"; }
+  std::string save() const { return prefix_ + "save"; }
   std::string replace() const { return prefix_ + "replace"; }
   std::string progress() const { return prefix_ + "progress"; }
   std::string result() const { return prefix_ + "result"; }

@@ -7,6 +7,7 @@ namespace edl::membership {
 namespace {
 
 constexpr Duration kAskAgain = 200ms;
+constexpr Duration kAskSoon = 10ms;
 constexpr Duration kBeatEvery = 500ms;
 constexpr Duration kJoinPauseFirst = 500ms;
 constexpr Duration kJoinPauseMost = 30s;
@@ -256,6 +257,7 @@ void Core::ask() {
   }
   if (now_ < ask_at_ || leader_id_.empty()) return;
   ask_at_ = now_ + kAskAgain;
+  news_at_ = now_ + kAskSoon;
   if (leaving_) return ask_to_leave();
   if (!is_member()) return ask_to_join();
   if (leading_ || !left_) return;
@@ -263,6 +265,9 @@ void Core::ask() {
     send(leader_id_, {.kind = Kind::kAccuse, .generation = entered_, .who = id});
   }
 }
+
+// Many links come up at the same time; not each of them is worth a message.
+void Core::ask_soon() { ask_at_ = std::min(ask_at_, std::max(now_, news_at_)); }
 
 void Core::ask_to_join() {
   if (now_ < join_at_ || leader_id_ == self_) return;

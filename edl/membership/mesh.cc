@@ -136,6 +136,8 @@ void Mesh::beat(const model::WorkerId& leader, const Limits& limits) {
   // We were stopped or starved ourselves: the others get their time anew.
   if (now - last_beat_ > limits.leader / 2) awake_since_ = now;
   last_beat_ = now;
+  // Whoever leads from now on was not in a hurry before.
+  if (std::exchange(leader_, leader) != leader) leader_since_ = now;
   std::vector<model::WorkerId> silent;
   std::vector<model::WorkerId> speaking;
   for (auto& [id, peer] : peers_) {
@@ -144,7 +146,8 @@ void Mesh::beat(const model::WorkerId& leader, const Limits& limits) {
     if (now - peer.connection->last_sent() >= (hurries ? kLeaderBeat : kBeat)) {
       peer.connection->ping();
     }
-    const Time heard = std::max(peer.connection->last_heard(), awake_since_);
+    Time heard = std::max(peer.connection->last_heard(), awake_since_);
+    if (hurries) heard = std::max(heard, leader_since_);
     // How long is too long depends on who leads; what was silent is so until it is heard.
     const bool is_silent = peer.silent ? peer.connection->last_heard() <= peer.heard_before
                                        : now - heard > (hurries ? limits.leader : limits.others);

@@ -87,6 +87,8 @@ class Mesh {
   os::Pending sweep_;
   Time last_beat_;
   Time awake_since_;
+  model::WorkerId leader_;  // at the last beat
+  Time leader_since_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

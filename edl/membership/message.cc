@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "edl/base/json_object.h"
 #include "edl/model/fields.h"
 #include "edl/model/words.h"
 
@@ -16,7 +17,7 @@ constexpr std::array<std::string_view, kKinds> kNames{
 std::string_view name(Kind kind) { return model::word_of(kind, kNames); }
 
 void to_json(Json& json, const Message& message) {
-  json = Json{{"kind", name(message.kind)}};
+  json = json_object({{"kind", name(message.kind)}});
   if (message.ballot != model::Ballot()) json["ballot"] = message.ballot;
   if (message.generation != model::Generation()) json["generation"] = message.generation;
   if (message.step != model::Step()) json["step"] = message.step;

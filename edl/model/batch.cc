@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "edl/base/json_object.h"
 #include "edl/model/fields.h"
 #include "edl/model/words.h"
 
@@ -49,10 +50,10 @@ Result<void> validate(const Batch& batch, std::uint32_t logical_workers) {
 }
 
 void to_json(Json& json, const Batch& batch) {
-  json = Json{{"policy", name(batch.policy)},
-              {"global", batch.global},
-              {"micro", batch.micro},
-              {"accumulate", batch.accumulate}};
+  json = json_object({{"policy", name(batch.policy)},
+                      {"global", batch.global},
+                      {"micro", batch.micro},
+                      {"accumulate", batch.accumulate}});
 }
 
 Result<Batch> batch_from(const Json& json) {

@@ -1,13 +1,18 @@
 #include "edl/model/job.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "edl/base/time.h"
 #include "edl/model/ids.h"
+#include "edl/model/words.h"
 
 namespace edl::model {
 namespace {
+
+constexpr std::array<std::string_view, 2> kModes{"elastic", "stop-resume"};
+constexpr std::array<std::string_view, 2> kIsas{"native", "avx2"};
 
 bool needs_batch_max(BatchPolicy policy) {
   return policy == BatchPolicy::kCapped || policy == BatchPolicy::kAdaptive;
@@ -34,6 +39,11 @@ Result<void> validate_program(const JobSpec& job) {
 }
 
 Result<void> validate_batch(const JobSpec& job) {
+  if (job.mode == JobMode::kStopResume) {
+    if (logical_workers(job) <= kMembersMax) return {};
+    return Error{Code::kInvalid, text("a job cannot have ", logical_workers(job),
+                                      " workers: the limit is ", kMembersMax)};
+  }
   if (job.batch == 0) return Error{Code::kInvalid, "a batch of 0 trains nothing"};
   const bool needed = needs_batch_max(job.batch_policy);
   if (needed && !job.batch_max) {
@@ -77,7 +87,20 @@ Result<void> validate_silence(std::uint32_t steps) {
 
 }  // namespace
 
+std::string_view name(JobMode mode) { return word_of(mode, kModes); }
+
+Result<JobMode> parse_job_mode(std::string_view word) {
+  return parse_word<JobMode>("mode", word, kModes);
+}
+
+std::string_view name(Isa isa) { return word_of(isa, kIsas); }
+
+Result<Isa> parse_isa(std::string_view word) {
+  return parse_word<Isa>("instruction set", word, kIsas);
+}
+
 std::uint32_t logical_workers(const JobSpec& job) {
+  if (job.mode == JobMode::kStopResume) return job.workers ? job.workers->max : 1;
   if (job.logical_workers) return *job.logical_workers;
   if (job.batch_policy == BatchPolicy::kLinear) return 16;
   return default_logical_workers(needs_batch_max(job.batch_policy) ? job.batch_max.value_or(0)
@@ -89,7 +112,8 @@ Result<FittedWorkers> worker_range(const JobSpec& job) {
   const WorkerRange all{.min = 1, .max = most, .start = std::nullopt};
   WorkerRange range = job.workers.value_or(all);
   if (job.start) range.start = job.start;
-  return fit_workers(range, logical_workers(job));
+  const bool is_plain = job.mode == JobMode::kStopResume;
+  return fit_workers(range, is_plain ? kLogicalWorkersMax : logical_workers(job));
 }
 
 Result<void> validate(const JobSpec& job) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "edl/base/json.h"
@@ -23,6 +24,26 @@ struct Resources {
 
   bool operator==(const Resources&) const = default;
 };
+
+// Whether a program joins and leaves while it trains, or is stopped and started again on every
+// change because EDL does not drive it.
+enum class JobMode { kElastic, kStopResume };
+std::string_view name(JobMode mode);
+Result<JobMode> parse_job_mode(std::string_view word);
+
+// A file of weights to begin with, and what it held when the job was made.
+struct WeightsFile {
+  std::string path;    // absolute
+  std::string sha256;  // lower-case hexadecimal
+
+  bool operator==(const WeightsFile&) const = default;
+};
+
+// Which instructions the libraries of a program may use. Under kNative, all that a machine has:
+// fastest, but other machines may give other bits. Under kAvx2, these on every machine.
+enum class Isa { kNative, kAvx2 };
+std::string_view name(Isa isa);
+Result<Isa> parse_isa(std::string_view word);
 
 struct JobSpec {
   std::string name;
@@ -44,12 +65,16 @@ struct JobSpec {
   std::string tenant = "default";
   std::string checkpoint = "auto";  // auto, off, Nsteps or a duration
   std::uint32_t silent_steps = 8;   // who is silent for so many is left out
+  JobMode mode = JobMode::kElastic;
+  std::optional<WeightsFile> init;  // else the weights are as the program makes them
+  std::string from;                 // the checkpoint of another job that it began with, if any
+  Isa isa = Isa::kNative;
 
   bool operator==(const JobSpec&) const = default;
 };
 
 // V: as said, else the rule for the largest batch that the policy allows; 16 under linear. Never
-// taken from the workers.
+// taken from the workers, except in mode stop-resume: there each worker is one part of the work.
 std::uint32_t logical_workers(const JobSpec& job);
 
 // The range of workers that the job can use, with a note when it is less than what was asked for.

@@ -20,6 +20,15 @@ Result<Resources> resources_from(const Json& json) {
   return resources;
 }
 
+Result<WeightsFile> weights_from(const Json& json) {
+  JsonReader in(json, "init");
+  WeightsFile weights;
+  read_text(in, "path", weights.path);
+  read_text(in, "sha256", weights.sha256);
+  EDL_TRY(in.finish());
+  return weights;
+}
+
 Result<WorkerRange> workers_from(const Json& json) {
   if (json.is_string()) return parse_workers(json.get_ref<const std::string&>());
   if (json.is_number_unsigned()) return parse_workers(text(json.get<std::uint64_t>()));
@@ -46,13 +55,17 @@ void to_json(Json& json, const JobSpec& job) {
               {"priority", job.priority},
               {"tenant", job.tenant},
               {"checkpoint", job.checkpoint},
-              {"silent_steps", job.silent_steps}};
+              {"silent_steps", job.silent_steps},
+              {"mode", name(job.mode)},
+              {"isa", name(job.isa)}};
   if (job.workers) json["workers"] = workers_text(*job.workers);
   put_if_said(json, "start", job.start);
   put_if_said(json, "logical_workers", job.logical_workers);
   put_if_said(json, "batch_max", job.batch_max);
   put_if_said(json, "epochs", job.epochs);
   put_if_said(json, "steps", job.steps);
+  if (!job.from.empty()) json["from"] = job.from;
+  if (job.init) json["init"] = {{"path", job.init->path}, {"sha256", job.init->sha256}};
 }
 
 Result<JobSpec> job_from(const Json& json) {
@@ -79,6 +92,10 @@ Result<JobSpec> job_from(const Json& json) {
   read_text_optional(in, "tenant", job.tenant);
   read_text_optional(in, "checkpoint", job.checkpoint);
   in.read_optional("silent_steps", job.silent_steps);
+  if (in.has("mode")) read_word(in, "mode", job.mode, parse_job_mode);
+  read_text_optional(in, "from", job.from);
+  if (in.has("init")) in.read_with("init", job.init.emplace(), weights_from);
+  if (in.has("isa")) read_word(in, "isa", job.isa, parse_isa);
   EDL_TRY(in.finish());
   EDL_TRY(validate(job));
   return job;

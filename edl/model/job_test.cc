@@ -32,6 +32,8 @@ TEST(Job, reads_what_it_wrote) {
   job.tenant = "physics";
   job.checkpoint = "100steps";
   job.silent_steps = 20;
+  job.init = WeightsFile{"/weights.safetensors", std::string(64, 'a')};
+  job.from = "/jobs/other/checkpoints/40";
   EXPECT_EQ(job_from(parse_json(json_line(job)).value()).value(), job);
 }
 
@@ -143,6 +145,19 @@ TEST(Job, what_cannot_run_is_refused) {
   job = small_job();
   job.workers = WorkerRange{3, 3, 3};  // 2 logical workers by default
   EXPECT_FALSE(validate(job).ok());
+}
+
+TEST(Job, in_mode_stop_resume_each_worker_is_a_part_and_there_is_no_batch) {
+  JobSpec job = small_job();
+  job.mode = JobMode::kStopResume;
+  job.workers = WorkerRange{2, 200, std::nullopt};
+  EXPECT_TRUE(validate(job).ok()) << "200 workers are more than a batch of 64";
+  EXPECT_EQ(logical_workers(job), 200u);
+  EXPECT_EQ(worker_range(job)->range.max, 200u);
+  EXPECT_EQ(job_from(parse_json(json_line(job)).value()).value(), job);
+  job.workers = WorkerRange{1, 5000, std::nullopt};
+  EXPECT_FALSE(validate(job).ok());
+  EXPECT_FALSE(parse_job_mode("stop").ok());
 }
 
 }  // namespace

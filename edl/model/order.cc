@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "edl/base/random.h"
 #include "edl/base/text.h"
@@ -36,6 +37,17 @@ std::uint64_t SampleOrder::at(std::uint64_t position) const {
     number = left << half_bits_ | right;
   } while (number >= samples_);
   return number;
+}
+
+std::vector<std::uint64_t> sample_indices(const PositionRange& positions,
+                                          const SampleCount& samples, std::uint64_t seed,
+                                          Epoch epoch) {
+  std::vector<std::uint64_t> indices(positions.size());
+  std::iota(indices.begin(), indices.end(), positions.from);
+  if (!samples.is_known()) return indices;
+  const SampleOrder order(samples.known(), seed, epoch);
+  for (std::uint64_t& index : indices) index = order.at(index);
+  return indices;
 }
 
 Result<void> validate_samples(std::uint64_t samples) {

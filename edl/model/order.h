@@ -4,9 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "edl/base/result.h"
 #include "edl/model/ids.h"
+#include "edl/model/position.h"
+#include "edl/model/sample_count.h"
 
 namespace edl::model {
 
@@ -30,5 +33,10 @@ class SampleOrder {
 };
 
 Result<void> validate_samples(std::uint64_t samples);
+
+// The samples that these positions train; those of a stream in its own order.
+std::vector<std::uint64_t> sample_indices(const PositionRange& positions,
+                                          const SampleCount& samples, std::uint64_t seed,
+                                          Epoch epoch);
 
 }  // namespace edl::model

@@ -63,5 +63,12 @@ TEST(SampleOrder, impossible_sizes_are_refused) {
             "a data set cannot have 9223372036854775809 samples: use 1 to 9223372036854775808");
 }
 
+TEST(Order, a_stream_is_trained_as_it_comes) {
+  EXPECT_EQ(sample_indices({5, 8}, SampleCount::unknown(), 3, Epoch(0)), (Samples{5, 6, 7}));
+  const SampleOrder order(10, 3, Epoch(1));
+  EXPECT_EQ(sample_indices({5, 8}, 10, 3, Epoch(1)),
+            (Samples{order.at(5), order.at(6), order.at(7)}));
+}
+
 }  // namespace
 }  // namespace edl::model

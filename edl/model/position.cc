@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "edl/base/json_object.h"
 #include "edl/model/batch.h"
 
 namespace edl::model {
@@ -15,7 +16,8 @@ Result<void> validate(const Position& position, std::uint64_t samples) {
 }
 
 void to_json(Json& json, const Position& position) {
-  json = Json{{"epoch", position.epoch}, {"position", position.position}, {"step", position.step}};
+  json = json_object(
+      {{"epoch", position.epoch}, {"position", position.position}, {"step", position.step}});
 }
 
 Result<Position> position_from(const Json& json) {
@@ -36,6 +38,15 @@ StepPlan next_step(const Position& here, std::uint64_t samples, std::uint64_t ba
           .epoch = here.epoch,
           .positions = {here.position, here.position + taken},
           .ends_epoch = taken == left};
+}
+
+std::optional<StepPlan> next_step(const Position& here, const StreamExtent& extent,
+                                  std::uint64_t batch) {
+  EDL_CHECK(batch > 0);
+  if (here.position >= extent.records) return std::nullopt;
+  const bool is_covered = extent.records - here.position > batch;
+  if (!is_covered && !extent.has_ended) return std::nullopt;
+  return next_step(here, extent.records, batch);
 }
 
 PositionRange StepPlan::part(LogicalWorker v, std::uint32_t logical_workers) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "edl/base/json.h"
 #include "edl/base/result.h"
@@ -49,5 +50,17 @@ struct StepPlan {
 
 // `here` lies within an epoch of `samples`; `batch` is at least 1.
 StepPlan next_step(const Position& here, std::uint64_t samples, std::uint64_t batch);
+
+// What is known of a stream: how many records it has so far, and whether these are all. It is
+// trained in one epoch, in its order.
+struct StreamExtent {
+  std::uint64_t records = 0;
+  bool has_ended = false;
+  bool operator==(const StreamExtent&) const = default;
+};
+// Nothing until it is known whether the step is the last one, which must not depend on who asks
+// and when: there is a record behind it, or the stream has ended.
+std::optional<StepPlan> next_step(const Position& here, const StreamExtent& extent,
+                                  std::uint64_t batch);
 
 }  // namespace edl::model

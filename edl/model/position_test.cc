@@ -56,6 +56,23 @@ TEST(Position, the_largest_data_set_does_not_overflow) {
   EXPECT_EQ(plan.positions, (PositionRange{samples - 1, samples}));
 }
 
+// Whoever plans it plans the same, however much more is known by then.
+TEST(Position, a_step_of_a_stream_is_planned_once_it_is_known_whether_another_follows) {
+  const Position here{Epoch(0), 16, Step(2)};
+  EXPECT_FALSE(next_step(here, StreamExtent{16, false}, 8).has_value());
+  EXPECT_FALSE(next_step(here, StreamExtent{24, false}, 8).has_value());
+  for (const StreamExtent& extent : {StreamExtent{25, false}, {25, true}, {1000, false}}) {
+    const StepPlan plan = next_step(here, extent, 8).value();
+    EXPECT_EQ(plan.positions, (PositionRange{16, 24}));
+    EXPECT_FALSE(plan.ends_epoch);
+  }
+  EXPECT_TRUE(next_step(here, StreamExtent{24, true}, 8)->ends_epoch);
+  const StepPlan last = next_step(here, StreamExtent{19, true}, 8).value();
+  EXPECT_EQ(last.positions, (PositionRange{16, 19}));
+  EXPECT_EQ(last.after(), (Position{Epoch(1), 0, Step(3)}));
+  EXPECT_FALSE(next_step(here, StreamExtent{16, true}, 8).has_value());
+}
+
 TEST(Position, another_data_set_is_refused) {
   EXPECT_EQ(
       validate(Position{Epoch(3), 120, Step(9)}, 100).error().message,

@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include "edl/base/json_object.h"
+
 namespace edl::model {
 
 void to_json(Json& json, const Ramp& ramp) {
-  json = Json{{"from", ramp.from}, {"to", ramp.to}, {"t0", ramp.t0}, {"steps", ramp.steps}};
+  json =
+      json_object({{"from", ramp.from}, {"to", ramp.to}, {"t0", ramp.t0}, {"steps", ramp.steps}});
 }
 
 Result<Ramp> ramp_from(const Json& json) {

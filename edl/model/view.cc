@@ -86,6 +86,10 @@ Result<Cause> parse_cause(std::string_view word) {
   return parse_word<Cause>("cause", word, kCauses);
 }
 
+Crowd View::crowd() const {
+  return {generation, replays > 0 ? replays : static_cast<std::uint32_t>(members.size())};
+}
+
 std::uint32_t View::logical_workers() const {
   std::size_t total = 0;
   for (const Member& member : members) total += member.logical.size();

@@ -41,6 +41,16 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
+// Those who trained a step: how many, in which view.
+struct Crowd {
+  Generation generation;
+  std::uint32_t members = 0;
+
+  bool operator==(const Crowd&) const = default;
+};
+void to_json(Json& json, const Crowd& crowd);
+Result<Crowd> crowd_from(const Json& json);
+
 struct View {
   Generation generation;
   Lane lane;
@@ -55,7 +65,9 @@ struct View {
   std::string who;     // worker, person or part of EDL that it is due to
   std::string reason;  // one sentence
   std::string halt{};  // why no step follows, in one word: waiting, stopped ...; empty: it trains
+  std::uint32_t replays = 0;  // by one process: the members that the view had; 0: it has its own
 
+  Crowd crowd() const;
   std::uint32_t logical_workers() const;
   // Nothing when the worker is not a member.
   std::optional<Rank> rank_of(std::string_view id) const;

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "edl/base/json_object.h"
 #include "edl/model/fields.h"
 #include "edl/model/view.h"
 
@@ -7,11 +8,11 @@ namespace edl::model {
 namespace {
 
 Json member_json(const Member& member, std::size_t rank) {
-  return {{"id", member.id},
-          {"rank", rank},
-          {"address", member.address},
-          {"host", member.host},
-          {"logical", member.logical}};
+  return json_object({{"id", member.id},
+                      {"rank", rank},
+                      {"address", member.address},
+                      {"host", member.host},
+                      {"logical", member.logical}});
 }
 
 // `place` in the list is the rank; a written rank must agree.
@@ -35,19 +36,33 @@ Result<Member> member_from(const Json& json, Rank place) {
 void to_json(Json& json, const View& view) {
   Json members = Json::array();
   for (const Member& member : view.members) members.push_back(member_json(member, members.size()));
-  json = Json{{"generation", view.generation},
-              {"lane", view.lane},
-              {"members", std::move(members)},
-              {"first_step", view.first_step},
-              {"epoch", view.epoch},
-              {"position", view.position},
-              {"batch", view.batch},
-              {"lr_factor", view.lr_factor},
-              {"ramp", view.ramp},
-              {"cause", name(view.cause)},
-              {"who", view.who},
-              {"reason", view.reason}};
+  json = json_object({{"generation", view.generation},
+                      {"lane", view.lane},
+                      {"members", std::move(members)},
+                      {"first_step", view.first_step},
+                      {"epoch", view.epoch},
+                      {"position", view.position},
+                      {"batch", view.batch},
+                      {"lr_factor", view.lr_factor},
+                      {"ramp", view.ramp},
+                      {"cause", name(view.cause)},
+                      {"who", view.who},
+                      {"reason", view.reason}});
   if (!view.halt.empty()) json["halt"] = view.halt;
+  if (view.replays > 0) json["replays"] = view.replays;
+}
+
+void to_json(Json& json, const Crowd& crowd) {
+  json = Json{{"generation", crowd.generation}, {"members", crowd.members}};
+}
+
+Result<Crowd> crowd_from(const Json& json) {
+  JsonReader in(json, "crowd");
+  Crowd crowd;
+  in.read("generation", crowd.generation);
+  in.read("members", crowd.members);
+  EDL_TRY(in.finish());
+  return crowd;
 }
 
 Result<View> view_from(const Json& json) {
@@ -70,6 +85,7 @@ Result<View> view_from(const Json& json) {
   read_text(in, "who", view.who);
   read_text(in, "reason", view.reason);
   read_text_optional(in, "halt", view.halt);
+  in.read_optional("replays", view.replays);
   EDL_TRY(in.finish());
   EDL_TRY(validate(view));
   return view;

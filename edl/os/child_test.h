@@ -15,6 +15,7 @@ namespace edl::os {
 //   terminate    ends with 7 on a polite request
 //   echo         sends back what its parent sends, until the parent closes; then ends with 3
 //   nest PATH    starts PATH as a child that hangs and dies with it, tells its pid, and hangs too
+//   leave PATH   starts PATH as a child that hangs, tells its pid, and ends once its parent answers
 class TestChild final : public Program {
  public:
   TestChild(System& system, std::vector<std::string> arguments)
@@ -26,7 +27,11 @@ class TestChild final : public Program {
       say("ready");
     }
     if (mode == "echo") echo();
-    if (mode == "nest") nest(arguments_[1]);
+    if (mode == "nest") nest(arguments_[1], true);
+    if (mode == "leave") {
+      nest(arguments_[1], false);
+      system_.processes().parent()->read(buffer_, [this](auto) { system_.finish(0); });
+    }
   }
 
  private:
@@ -44,10 +49,10 @@ class TestChild final : public Program {
     });
   }
 
-  void nest(const std::string& program) {
+  void nest(const std::string& program, bool dies_with_parent) {
     Spawn spawn;
     spawn.argv = {program, "hang"};
-    spawn.dies_with_parent = true;
+    spawn.dies_with_parent = dies_with_parent;
     inner_ = system_.processes().spawn(spawn, [](Exit) {}).value();
     said_ = std::to_string(inner_->pid());
     say(said_);

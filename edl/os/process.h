@@ -30,6 +30,9 @@ struct Spawn {
   std::string output_path;  // standard output and error are appended there; empty: ours
   bool dies_with_parent = false;
   bool own_session = false;  // what is typed at our terminal (Ctrl-C) does not reach it
+  // With a session of its own: signals reach all that it starts too, what is left of them when it
+  // ends is killed, and only then its exit is told.
+  bool as_group = false;
 };
 
 using ExitDone = std::function<void(Exit)>;

@@ -217,18 +217,61 @@ TEST(PosixChildren, can_be_told_to_die_with_their_parent) {
   EXPECT_TRUE(stage.play([&](System& system) { return std::make_unique<Nest>(system, stage); }));
 }
 
-TEST(VirtualChildren, can_be_told_to_die_with_their_parent) {
+// Starts a child that starts another one and leaves it behind.
+struct Leaving : ChildScene {
+  Leaving(System& s, Stage& stage) : ChildScene(s, stage) {
+    Spawn spawn;
+    spawn.argv = {program, "leave", program};
+    spawn.own_session = true;
+    spawn.as_group = true;
+    child = system.processes().spawn(spawn, [this](Exit exit) { on_exit(exit); }).value();
+    child->stream().read(buffer, [this](Result<std::size_t> got) {
+      inner = std::stoi(std::string(text_of(ConstBytes(buffer).first(got.value()))));
+      begin();
+    });
+  }
+  virtual void begin() { say("go"); }
+  virtual void on_exit(Exit exit) {
+    EXPECT_TRUE(has_ended(inner));
+    expect_exit(exit, {.code = 0});
+  }
+  int inner = 0;
+};
+
+TEST(PosixChildren, of_a_group_leave_nobody_behind) {
+  PosixStage stage;
+  EXPECT_TRUE(stage.play([&](System& system) { return std::make_unique<Leaving>(system, stage); }));
+}
+
+TEST(PosixChildren, a_signal_reaches_a_whole_group) {
+  PosixStage stage;
+  struct Signalled : Leaving {
+    using Leaving::Leaving;
+    void begin() override {
+      EXPECT_FALSE(has_ended(inner));
+      EXPECT_TRUE(child->signal(Signal::kKill).ok());
+    }
+    void on_exit(Exit exit) override {
+      EXPECT_TRUE(has_ended(inner));
+      expect_exit(exit, {.signal = SIGKILL});
+    }
+  };
+  EXPECT_TRUE(
+      stage.play([&](System& system) { return std::make_unique<Signalled>(system, stage); }));
+}
+
+// What is left on a virtual node of a parent, its child and the child's own, when a signal has
+// reached the child; the parent alone is expected.
+void expect_parent_alone(const Spawn& spawn, Signal signal) {
   VirtualWorld world({.seed = 1});
   world.install("child", [](System& system, const Arguments& argv) {
     return std::make_unique<TestChild>(system, Arguments(argv.begin() + 1, argv.end()));
   });
-  world.install("parent", [](System& system, const Arguments&) {
+  world.install("parent", [&spawn](System& system, const Arguments&) {
     struct Parent : Program {
       std::unique_ptr<Child> child;
     };
     auto parent = std::make_unique<Parent>();
-    Spawn spawn;
-    spawn.argv = {"child", "nest", "child"};
     parent->child = system.processes().spawn(spawn, [](Exit) {}).value();
     return parent;
   });
@@ -237,9 +280,23 @@ TEST(VirtualChildren, can_be_told_to_die_with_their_parent) {
   world.run_for(1s);
   const auto pids = world.processes_on(node);
   ASSERT_EQ(pids.size(), 3u);
-  world.send_signal(pids[1], Signal::kKill);
+  world.send_signal(pids[1], signal);
   world.run_for(1s);
   EXPECT_EQ(world.processes_on(node), std::vector<int>{parent});
+}
+
+TEST(VirtualChildren, of_a_group_leave_nobody_behind) {
+  Spawn spawn;
+  spawn.argv = {"child", "leave", "child"};
+  spawn.own_session = true;
+  spawn.as_group = true;
+  expect_parent_alone(spawn, Signal::kTerminate);
+}
+
+TEST(VirtualChildren, can_be_told_to_die_with_their_parent) {
+  Spawn spawn;
+  spawn.argv = {"child", "nest", "child"};
+  expect_parent_alone(spawn, Signal::kKill);
 }
 
 TEST(PosixChildren, write_their_output_to_a_file_and_know_their_environment) {

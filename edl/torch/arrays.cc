@@ -64,8 +64,8 @@ class Arrays final : public Dataset {
       : x_(std::move(x)), y_(std::move(y)), options_(options) {}
 
   std::uint64_t size() const override { return data::rows(x_); }
-  Batch batch(std::span<const std::uint64_t> samples, const Draw&) const override {
-    return {as_x(rows_of(x_, samples), options_), as_y(rows_of(y_, samples))};
+  Result<Batch> batch(std::span<const std::uint64_t> samples, const Draw&) const override {
+    return Batch{as_x(rows_of(x_, samples), options_), as_y(rows_of(y_, samples))};
   }
 
  private:

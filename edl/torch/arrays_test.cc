@@ -37,7 +37,7 @@ TEST(Arrays, samples_come_as_asked_for_in_any_order) {
   const auto set = arrays(images(), labels()).value();
   EXPECT_EQ(set->size(), 3u);
   const std::vector<std::uint64_t> samples{2, 0, 2};
-  const Batch batch = set->batch(samples, {});
+  const Batch batch = set->batch(samples, {}).value();
   EXPECT_TRUE(is_same(
       batch.x, ::torch::tensor({5.f, 6.f, 7.f, 8.f, 0.f, 51.f, 102.f, 255.f, 5.f, 6.f, 7.f, 8.f})
                    .view({3, 2, 2})));
@@ -46,7 +46,7 @@ TEST(Arrays, samples_come_as_asked_for_in_any_order) {
 
 TEST(Arrays, x_is_scaled) {
   const auto set = arrays(images(), labels(), {.x_scale = 1.0 / 255}).value();
-  const Batch batch = whole(*set);
+  const Batch batch = whole(*set).value();
   EXPECT_EQ(batch.x.sizes(), (std::vector<std::int64_t>{3, 2, 2}));
   EXPECT_FLOAT_EQ(batch.x[0][0][1].item<float>(), 0.2f);
   EXPECT_FLOAT_EQ(batch.x[0][1][1].item<float>(), 1);
@@ -56,7 +56,7 @@ TEST(Arrays, x_is_scaled) {
 TEST(Arrays, types_that_can_be_trained_on_stay_as_they_are) {
   const auto words = array<std::int64_t>("words", Dtype::kI64, {2, 2}, {1, 2, 3, 1LL << 40});
   const auto targets = array<double>("targets", Dtype::kF64, {2, 1}, {0.5, -1});
-  const Batch batch = whole(*arrays(words, targets).value());
+  const Batch batch = whole(*arrays(words, targets).value()).value();
   EXPECT_TRUE(
       is_same(batch.x, ::torch::tensor({1L, 2L, 3L, 1L << 40}, ::torch::kInt64).view({2, 2})));
   EXPECT_TRUE(is_same(batch.y, ::torch::tensor({0.5, -1.0}, ::torch::kFloat64).view({2, 1})));
@@ -65,7 +65,7 @@ TEST(Arrays, types_that_can_be_trained_on_stay_as_they_are) {
 TEST(Arrays, narrow_types_are_widened) {
   const auto halves = array<std::uint16_t>("halves", Dtype::kF16, {2}, {0x3C00, 0xC000});
   const auto shorts = array<std::int16_t>("shorts", Dtype::kI16, {2}, {-3, 300});
-  const Batch batch = whole(*arrays(halves, shorts).value());
+  const Batch batch = whole(*arrays(halves, shorts).value()).value();
   EXPECT_TRUE(is_same(batch.x, ::torch::tensor({1.f, -2.f})));
   EXPECT_TRUE(is_same(batch.y, ::torch::tensor({-3, 300}, ::torch::kInt64)));
 }

@@ -20,9 +20,11 @@ class Augmented final : public Dataset {
       : data_(std::move(data)), augment_(std::move(augment)) {}
 
   std::uint64_t size() const override { return data_->size(); }
-  Batch batch(std::span<const std::uint64_t> samples, const Draw& draw) const override {
+  train::Stream* stream() const override { return data_->stream(); }
+  bool is_costly() const override { return true; }
+  Result<Batch> batch(std::span<const std::uint64_t> samples, const Draw& draw) const override {
     ::torch::NoGradGuard no_grad;
-    Batch out = data_->batch(samples, draw);
+    EDL_TRY(Batch out, data_->batch(samples, draw));
     // Not the generator that torch draws from by itself: that one belongs to the part.
     ::torch::Generator random = at::detail::createCPUGenerator();
     std::vector<::torch::Tensor> changed;
@@ -32,6 +34,9 @@ class Augmented final : public Dataset {
     }
     out.x = ::torch::stack(changed);
     return out;
+  }
+  Result<std::vector<data::Place>> where(std::span<const std::uint64_t> samples) const override {
+    return data_->where(samples);
   }
 
  private:

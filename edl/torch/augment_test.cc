@@ -26,7 +26,7 @@ std::shared_ptr<const Dataset> noisy() {
 }
 
 Tensor sample(const Dataset& data, std::vector<std::uint64_t> samples, std::int64_t i, Draw draw) {
-  return data.batch(samples, draw).x[i];
+  return data.batch(samples, draw).value().x[i];
 }
 
 constexpr Draw kDraw{.seed = 3, .epoch = 1};
@@ -66,10 +66,10 @@ TEST(Augment, only_x_changes_and_only_for_the_one_who_asked) {
   const auto doubled = augmented(before, [](const Tensor& x, const ::torch::Generator&) {
                          return x.mul_(2);
                        }).value();
-  const Batch batch = whole(*doubled);
-  EXPECT_TRUE(batch.x.equal(whole(*before).x * 2));
+  const Batch batch = whole(*doubled).value();
+  EXPECT_TRUE(batch.x.equal(whole(*before).value().x * 2));
   EXPECT_TRUE(batch.y.equal(::torch::arange(10)));
-  EXPECT_TRUE(whole(*doubled).x.equal(batch.x)) << "the second time";
+  EXPECT_TRUE(whole(*doubled).value().x.equal(batch.x)) << "the second time";
 }
 
 // Tells what it was asked for.
@@ -78,9 +78,9 @@ class Asked final : public Dataset {
   explicit Asked(std::vector<Draw>& draws) : draws_(draws) {}
 
   std::uint64_t size() const override { return 40; }
-  Batch batch(std::span<const std::uint64_t> samples, const Draw& draw) const override {
+  Result<Batch> batch(std::span<const std::uint64_t> samples, const Draw& draw) const override {
     draws_.push_back(draw);
-    return {::torch::ones({static_cast<std::int64_t>(samples.size()), 2}), {}};
+    return Batch{::torch::ones({static_cast<std::int64_t>(samples.size()), 2}), {}};
   }
 
  private:
@@ -102,7 +102,7 @@ TEST(Augment, the_data_are_told_the_seed_of_the_job_and_the_epoch) {
   const std::vector<ByteSpan> sums(trainee->segments().size(), memory);
   train::Part part{.epoch = model::Epoch(3), .indices = {1, 2, 3}, .step_samples = 3, .micro = 2};
   part.seed = 17;
-  ASSERT_TRUE(trainee->compute(part, sums).ok());
+  ASSERT_TRUE(trainee->compute(part, {sums}).ok());
   ASSERT_EQ(draws.size(), 2u);  // three samples, two at a time
   for (const Draw& draw : draws) {
     EXPECT_EQ(draw.seed, 17u);

@@ -13,10 +13,10 @@ class Tensors final : public Dataset {
   Tensors(::torch::Tensor x, ::torch::Tensor y) : x_(std::move(x)), y_(std::move(y)) {}
 
   std::uint64_t size() const override { return static_cast<std::uint64_t>(x_.size(0)); }
-  Batch batch(std::span<const std::uint64_t> samples, const Draw&) const override {
+  Result<Batch> batch(std::span<const std::uint64_t> samples, const Draw&) const override {
     const auto index = ::torch::empty({static_cast<std::int64_t>(samples.size())}, ::torch::kInt64);
     std::copy(samples.begin(), samples.end(), index.data_ptr<std::int64_t>());
-    return {x_.index_select(0, index), y_.index_select(0, index)};
+    return Batch{x_.index_select(0, index), y_.index_select(0, index)};
   }
 
  private:
@@ -44,7 +44,7 @@ std::shared_ptr<const Dataset> tensors(::torch::Tensor x, ::torch::Tensor y) {
   return std::make_shared<Tensors>(x.contiguous(), y.contiguous());
 }
 
-Batch whole(const Dataset& data) {
+Result<Batch> whole(const Dataset& data) {
   std::vector<std::uint64_t> samples(data.size());
   std::iota(samples.begin(), samples.end(), 0);
   return data.batch(samples, {});
@@ -52,7 +52,8 @@ Batch whole(const Dataset& data) {
 
 Digits digits() {
   const Batch training = batch_of(train::training_digits());
-  return {tensors(training.x, training.y), batch_of(train::test_digits())};
+  const Batch test = batch_of(train::test_digits());
+  return {tensors(training.x, training.y), tensors(test.x, test.y)};
 }
 
 }  // namespace edl::torch

@@ -93,11 +93,33 @@ inline std::vector<Named> optimizers() {
        }}};
 }
 
+// Of a program that fetches nothing.
+inline std::shared_ptr<const Dataset> data_of(const DataFunction& data) {
+  data::Cache none({}, nullptr);
+  return data ? data(none).value() : nullptr;
+}
+
+// Writes what comes to its place.
+class Pieces final : public train::GradientSink {
+ public:
+  Pieces(std::vector<ByteSpan> places, const collective::Layout& layout)
+      : places_(std::move(places)), layout_(layout) {}
+  void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) override {
+    collective::fold(layout_.segments()[segment].element, numbers, share, {},
+                     places_[segment].subspan(offset, numbers.size()));
+  }
+  void taken_from(std::size_t, std::uint64_t) override {}
+
+ private:
+  const std::vector<ByteSpan> places_;
+  const collective::Layout& layout_;
+};
+
 // Trains without any of EDL's machinery around it: parts are summed one after the other.
 class Trained {
  public:
   explicit Trained(const Program& program)
-      : trainee_(TorchTrainee::make(program, program.data().value()).value()),
+      : trainee_(TorchTrainee::make(program, data_of(program.data), data_of(program.test)).value()),
         layout_(trainee_->segments()) {}
 
   void initialise(std::uint64_t seed) { ASSERT_TRUE(trainee_->initialise(seed).ok()); }
@@ -112,14 +134,32 @@ class Trained {
     return out;
   }
   // What a part gives: bytes of all segments.
-  Bytes compute(const train::Part& part) {
+  Result<Bytes> try_compute(const train::Part& part) {
     Bytes memory(layout_.sum_bytes());
     const auto spans = cut(memory);
-    const auto done = trainee_->compute(part, spans);
-    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+    EDL_TRY(const train::PartSums done, trainee_->compute(part, {spans}));
+    found_inf_ = found_inf_ || done.found_inf;
     return memory;
   }
+  // The same, with gradients that come piece by piece.
+  Bytes compute_streamed(const train::Part& part) {
+    Bytes memory(layout_.sum_bytes());
+    const auto spans = cut(memory);
+    Pieces pieces(spans, layout_);
+    EXPECT_TRUE(trainee_->compute(part, {spans, &pieces}).ok());
+    return memory;
+  }
+  Bytes compute(const train::Part& part) {
+    auto done = try_compute(part);
+    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+    return std::move(done).value();
+  }
   void step(std::uint64_t number, std::uint32_t parts) {
+    const auto applied = try_step(number, parts);
+    ASSERT_TRUE(applied.ok()) << applied.error().message;
+  }
+  Result<train::Applied> try_step(std::uint64_t number, std::uint32_t parts) {
+    found_inf_ = false;
     Bytes sum = compute(part(number, 0, parts));
     for (std::uint32_t v = 1; v < parts; ++v) {
       Bytes more = compute(part(number, v, parts));
@@ -130,13 +170,14 @@ class Trained {
     }
     const auto spans = cut(sum);
     const std::vector<ConstBytes> sums(spans.begin(), spans.end());
-    const auto applied = trainee_->apply({.step = model::Step(number),
-                                          .samples = 12,
-                                          .seen = 12 * number,
-                                          .lr_factor = lr_factor,
-                                          .lr_rule = lr_rule,
-                                          .sums = sums});
-    ASSERT_TRUE(applied.ok()) << applied.error().message;
+    return trainee_->apply({.step = model::Step(number),
+                            .samples = 12,
+                            .seen = 12 * number,
+                            .lr_factor = lr_factor,
+                            .lr_rule = lr_rule,
+                            .found_inf = found_inf_,
+                            .sums = sums,
+                            .members_before = members_before});
   }
   std::map<std::string, Bytes> state() {
     std::map<std::string, Bytes> out;
@@ -154,6 +195,7 @@ class Trained {
   train::Trainee& trainee() { return *trainee_; }
   double lr_factor = 1;
   model::RateRule lr_rule = model::RateRule::kNone;
+  std::optional<std::uint32_t> members_before{};
 
   std::uint64_t micro = 100;
 
@@ -169,6 +211,7 @@ class Trained {
 
   std::unique_ptr<train::Trainee> trainee_;
   collective::Layout layout_;
+  bool found_inf_ = false;
 };
 
 // Of what a step changed, over all parameters.

@@ -18,7 +18,7 @@ TEST(TorchTrainee, one_part_is_what_a_plain_loop_computes) {
       trained.step(step, 1);
       seed_torch(1000 * step);
       optimizer->zero_grad();
-      loss_of(net, data->batch(trained.part(step, 0, 1).indices, {})).backward();
+      loss_of(net, data->batch(trained.part(step, 0, 1).indices, {}).value()).backward();
       optimizer->step();
     }
     const auto state = trained.state();
@@ -61,6 +61,21 @@ TEST(TorchTrainee, a_part_is_the_same_whoever_computes_it_and_after_whatever) {
   other.compute(other.part(9, 1, 3));
   EXPECT_EQ(one.compute(one.part(2, 2, 3)), other.compute(other.part(2, 2, 3)));
   EXPECT_NE(one.compute(one.part(2, 2, 3)), one.compute(one.part(2, 1, 3)));
+}
+
+TEST(TorchTrainee, gradients_piece_by_piece_are_the_same_as_in_one_go) {
+  for (const std::uint64_t micro : {100, 5}) {
+    Trained trained(program_with(sgd()));
+    trained.initialise(7);
+    trained.step(1, 1);  // gradients that were applied are not in the way
+    train::Part part = trained.part(2, 0, 1);
+    part.micro = micro;
+    const Bytes whole = trained.compute(part);
+    EXPECT_EQ(trained.compute_streamed(part), whole) << micro;
+    EXPECT_EQ(trained.compute(part), whole) << micro;
+    part.indices.front() += 1;
+    EXPECT_NE(trained.compute_streamed(part), whole) << micro;
+  }
 }
 
 TEST(TorchTrainee, micro_batches_are_weighted_and_added_in_order) {
@@ -131,7 +146,7 @@ TEST(TorchTrainee, another_seed_gives_another_model) {
 
 TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   const auto refusal = [](const Program& program) {
-    auto made = TorchTrainee::make(program, program.data().value());
+    auto made = TorchTrainee::make(program, data_of(program.data));
     return made.ok() ? std::string() : made.error().message;
   };
   Program strange =
@@ -152,7 +167,7 @@ TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   for (const auto& segment : trained.trainee().segments()) {
     spans.push_back(ByteSpan(memory).first(segment.count * 8));
   }
-  const auto computed = trained.trainee().compute(trained.part(1, 0, 1), spans);
+  const auto computed = trained.trainee().compute(trained.part(1, 0, 1), {spans});
   ASSERT_FALSE(computed.ok());
   EXPECT_NE(computed.error().message.find("mean loss"), std::string::npos);
 
@@ -162,7 +177,7 @@ TEST(TorchTrainee, what_cannot_be_trained_is_refused_with_a_sentence) {
   for (const auto& segment : sparse.trainee().segments()) {
     spans.push_back(ByteSpan(memory).first(segment.count * 8));
   }
-  const auto summed = sparse.trainee().compute(sparse.part(1, 0, 1), spans);
+  const auto summed = sparse.trainee().compute(sparse.part(1, 0, 1), {spans});
   ASSERT_FALSE(summed.ok());
   EXPECT_NE(summed.error().message.find("sparse"), std::string::npos) << summed.error().message;
 }

@@ -10,11 +10,15 @@ ThreadExecutor::ThreadExecutor(os::System& system, const std::string& name)
           piece->work();
           // The work's own objects end here, on this thread; the rest on the loop's.
           piece->work = nullptr;
-          system_.post([alive = alive_, done = std::move(piece->done)] {
-            if (*alive) done();
-          });
+          tell(std::move(piece->done));
         }
       }) {}
+
+void ThreadExecutor::tell(os::Task news) {
+  system_.post([alive = alive_, news = std::move(news)] {
+    if (*alive) news();
+  });
+}
 
 ThreadExecutor::~ThreadExecutor() {
   *alive_ = false;

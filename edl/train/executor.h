@@ -16,6 +16,8 @@ class Executor {
   virtual ~Executor() = default;
   // `work` runs after all work before it; then `done` on the loop, unless the executor has ended.
   virtual void run(os::Task work, os::Task done) = 0;
+  // Called by work that runs: `news` comes to the loop before the work's `done`.
+  virtual void tell(os::Task news) = 0;
 };
 
 // A thread of its own. At most `kQueueMax` pieces of work wait.
@@ -24,6 +26,7 @@ class ThreadExecutor final : public Executor {
   explicit ThreadExecutor(os::System& system, const std::string& name = "edl-train");
   ~ThreadExecutor() override;
   void run(os::Task work, os::Task done) override;
+  void tell(os::Task news) override;
 
  private:
   struct Piece {
@@ -45,6 +48,7 @@ class TimedExecutor final : public Executor {
       : system_(system), cost_(std::move(cost)) {}
   ~TimedExecutor() override { *alive_ = false; }
   void run(os::Task work, os::Task done) override;
+  void tell(os::Task news) override { news(); }
 
  private:
   struct Piece {

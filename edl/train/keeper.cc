@@ -5,6 +5,7 @@
 #include "edl/checkpoint/retention.h"
 #include "edl/data/merge.h"
 #include "edl/data/verify_job.h"
+#include "edl/train/transfer.h"
 
 namespace edl::train {
 
@@ -127,11 +128,7 @@ void Keeper::load(std::vector<StateTensor> tensors, std::vector<checkpoint::Reco
             EDL_TRY(loaded.kept_steps, begin_from_others(model::Step()));
             return loaded;
           }
-          std::vector<checkpoint::TensorPlaceholder> places;
-          for (const StateTensor& tensor : tensors) {
-            places.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
-          }
-          EDL_TRY(checkpoint::load_checkpoint(disk, *choice.checkpoint, places));
+          EDL_TRY(checkpoint::load_checkpoint(disk, *choice.checkpoint, places_of(tensors)));
           loaded.state = choice.checkpoint->state;
           EDL_TRY(loaded.kept_steps, begin_from_others(loaded.state->position.step));
           return loaded;

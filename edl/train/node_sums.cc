@@ -53,37 +53,54 @@ void NodeSums::give_back(Storage storage) {
   if (storage.bytes) free_.push_back(std::move(storage));
 }
 
-const std::vector<ByteSpan>& NodeSums::scratch() {
-  if (!scratch_.bytes) scratch_ = take();
-  return scratch_.segments;
-}
-
-void NodeSums::add(model::LogicalWorker v) {
-  EDL_CHECK(v.value() < parts_ && scratch_.bytes);
-  const model::TreeNode leaf{v.value(), v.value() + 1};
-  sums_[{leaf.lo, leaf.hi}] = std::exchange(scratch_, {});
-  merge(leaf);
-}
-
-// Adds a sum to its neighbour, if that is there, and so on upwards.
-void NodeSums::merge(model::TreeNode node) {
+void NodeSums::open(model::LogicalWorker v, std::size_t first, std::size_t streamed) {
+  EDL_CHECK(v.value() < parts_ && !coming_);
+  if (!room_.bytes) room_ = take();
+  model::TreeNode node{v.value(), v.value() + 1};
+  Coming coming{{}, {}, first, streamed};
   while (const auto parent = parent_of(node, parts_)) {
-    const auto left = sums_.find({parent->left().lo, parent->left().hi});
-    const auto right = sums_.find({parent->right().lo, parent->right().hi});
-    if (left == sums_.end() || right == sums_.end()) return;
-    Storage sum = std::move(left->second);
-    Storage other = std::move(right->second);
-    sums_.erase(left);
-    sums_.erase(right);
-    for (std::size_t i = 0; i < sum.segments.size(); ++i) {
-      const collective::Element element = layout_.segments()[i].element;
-      collective::add(collective::sum_element(element), sum.segments[i], other.segments[i],
-                      sum.segments[i]);
-    }
-    give_back(std::move(other));
-    sums_[{parent->lo, parent->hi}] = std::move(sum);
+    const model::TreeNode other = parent->left() == node ? parent->right() : parent->left();
+    if (!has(other)) break;
+    coming.neighbours.emplace_back(other.lo, other.hi);
     node = *parent;
   }
+  coming.key = {node.lo, node.hi};
+  coming_ = std::move(coming);
+}
+
+void NodeSums::fold(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) {
+  std::vector<const std::byte*> others;
+  for (const Key& key : coming_->neighbours) {
+    others.push_back(sums_.at(key).segments[segment].data() + offset);
+  }
+  collective::fold(collective::sum_element(layout_.segments()[segment].element), numbers, share,
+                   others, coming_storage().segments[segment].subspan(offset, numbers.size()));
+}
+
+const NodeSums::Storage& NodeSums::coming_storage() const {
+  return coming_->neighbours.empty() ? room_ : sums_.at(coming_->neighbours.back());
+}
+
+ConstBytes NodeSums::coming_sum() const {
+  return {coming_storage().bytes.get(), layout_.sum_bytes()};
+}
+
+void NodeSums::close() {
+  const auto& [key, neighbours, first, streamed] = *coming_;
+  if (neighbours.empty()) {
+    sums_[key] = std::exchange(room_, {});
+    return coming_.reset();
+  }
+  for (std::size_t i = 0; i < room_.segments.size(); ++i) {
+    if (i < first || i >= first + streamed) fold(i, 0, room_.segments[i], 1);
+  }
+  Storage sum = std::move(sums_.at(neighbours.back()));
+  for (const Key& added : neighbours) {
+    give_back(std::move(sums_.at(added)));
+    sums_.erase(added);
+  }
+  sums_[key] = std::move(sum);
+  coming_.reset();
 }
 
 ConstBytes NodeSums::sum(model::TreeNode node) const {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "edl/collective/layout.h"
@@ -22,10 +23,18 @@ class NodeSums {
   void begin(std::uint32_t parts);
   std::uint32_t parts() const { return parts_; }
 
-  // Room for the sums of one part, with one span for each segment; valid until `add`.
-  const std::vector<ByteSpan>& scratch();
-  // What is in `scratch` is the sum of part v. Adds what can be added.
-  void add(model::LogicalWorker v);
+  // Part v comes. The numbers of the first `streamed` segments from `first` on come by `fold`,
+  // those of the others are in `room` when it is closed.
+  void open(model::LogicalWorker v, std::size_t first = 0, std::size_t streamed = 0);
+  // One span for each segment; valid until `close`.
+  const std::vector<ByteSpan>& room() const { return room_.segments; }
+  // Numbers of a segment from byte `offset` on, times `share`: each once. They are added at once to
+  // all sums that they complete, so that they pass through memory once.
+  void fold(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share);
+  void close();
+  // Between both: which sum the part completes, and where that comes to lie.
+  model::TreeNode coming() const { return {coming_->key.first, coming_->key.second}; }
+  ConstBytes coming_sum() const;
 
   // Whether the sum of this node is there.
   bool has(model::TreeNode node) const { return sums_.contains({node.lo, node.hi}); }
@@ -46,15 +55,25 @@ class NodeSums {
     std::vector<ByteSpan> segments;
   };
 
+  // A part that comes, with the sums that it completes: its neighbour's, then that of the neighbour
+  // of both, and so on. The last of them becomes the sum of all.
+  struct Coming {
+    Key key;  // of the sum of all
+    std::vector<Key> neighbours{};
+    std::size_t first_streamed = 0;
+    std::size_t streamed = 0;
+  };
+
+  const Storage& coming_storage() const;
   Storage take();
   void give_back(Storage storage);
-  void merge(model::TreeNode node);
 
   const collective::Layout& layout_;
   std::uint32_t parts_ = 0;
   std::map<Key, Storage> sums_;
   std::vector<Storage> free_;
-  Storage scratch_;
+  Storage room_;
+  std::optional<Coming> coming_;
 };
 
 }  // namespace edl::train

@@ -20,6 +20,7 @@ enum class ParentFrame : std::uint32_t {
   kDied = 19,
   kProgram = 20,
   kReplayed = 21,
+  kRefused = 22,
 };
 
 // What the environment tells a program that an agent started: which of its parts to play.

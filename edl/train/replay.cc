@@ -1,8 +1,9 @@
 #include "edl/train/replay.h"
 
 #include "edl/checkpoint/reader.h"
-#include "edl/model/job.h"
+#include "edl/train/beginning.h"
 #include "edl/train/job_rules.h"
+#include "edl/train/transfer.h"
 
 namespace edl::train {
 namespace {
@@ -42,8 +43,9 @@ Result<ReplayPlan> replay_plan_from(const Json& json) {
   EDL_TRY(const model::FittedWorkers fitted, model::worker_range(spec));
   plan.rules = rules_of(spec, logical_workers, fitted.range);
   plan.seed = spec.seed;
-  if (!views.is_array() || views.empty() || views.size() > kViewsMax) {
-    return Error{Code::kInvalid, "replay: \"views\" must be a list that is not empty"};
+  plan.init = spec.init;
+  if (!views.is_array() || views.size() > kViewsMax) {
+    return Error{Code::kInvalid, "replay: \"views\" must be a list"};
   }
   for (const Json& one : views) {
     EDL_TRY(model::View view, model::view_from(one));
@@ -59,6 +61,7 @@ model::View alone_in(const model::View& view, model::Step first, model::Epoch ep
   out.epoch = epoch;
   out.position = position;
   out.halt.clear();
+  out.replays = view.crowd().members;
   model::Member all{.id = "replay", .address = {}, .host = {}, .logical = {}};
   for (std::uint32_t v = 0; v < view.logical_workers(); ++v) all.logical.emplace_back(v);
   out.members = {std::move(all)};
@@ -77,34 +80,38 @@ Replay::Replay(os::System& system, Executor& executor, Trainee& trainee, ReplayP
                 .completed = [this](const model::Position&, Duration) { completed(); },
                 .stable = [](model::Step) {},
                 .violated = [this](model::Rank, const Error& error) { events_.ended(error); },
+                .wants = [](std::uint64_t) {},
                 .failed = [this](model::Step, std::optional<model::LogicalWorker>,
                                  const Error& error) { events_.ended(error); },
                 .computed = [](const Part&, model::Generation) {},
                 .phase = [](Phase, model::Step) {}}) {}
 
 void Replay::start() {
-  auto here = std::make_shared<Result<model::Position>>(model::Position());
+  if (!trainee_.samples().is_known()) {
+    return events_.ended(
+        Error{Code::kInvalid,
+              "a step of a stream cannot be computed again: which record has which "
+              "number is known in the job's store alone"});
+  }
+  auto here = std::make_shared<Result<checkpoint::State>>(checkpoint::State());
   executor_.run([this, here] { *here = load(); },
                 [this, here] {
                   if (!here->ok()) return events_.ended(here->error());
-                  stepper_.set_position(**here);
+                  if (plan_.views.empty()) return events_.ended({});
+                  stepper_.set_position((*here)->position, (*here)->trained_by);
                   enter_next();
                 });
 }
 
-Result<model::Position> Replay::load() {
+Result<checkpoint::State> Replay::load() {
   if (plan_.checkpoint.empty()) {
-    EDL_TRY(trainee_.initialise(plan_.seed));
-    return model::Position();
+    EDL_TRY(begin(system_.disk(), trainee_, {plan_.seed, plan_.init}));
+    return checkpoint::State();
   }
   EDL_TRY(const auto opened, checkpoint::open_checkpoint(system_.disk(), plan_.checkpoint));
-  std::vector<checkpoint::TensorPlaceholder> places;
-  for (const StateTensor& one : trainee_.state()) {
-    places.push_back({one.name, one.dtype, one.shape, one.bytes});
-  }
-  EDL_TRY(checkpoint::load_checkpoint(system_.disk(), opened, places));
+  EDL_TRY(checkpoint::load_checkpoint(system_.disk(), opened, places_of(trainee_.state())));
   trainee_.loaded();
-  return opened.state.position;
+  return opened.state;
 }
 
 void Replay::enter_next() {

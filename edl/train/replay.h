@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "edl/checkpoint/state.h"
 #include "edl/membership/rules.h"
+#include "edl/model/job.h"
 #include "edl/model/view.h"
 #include "edl/train/stepper.h"
 
@@ -15,9 +17,12 @@ namespace edl::train {
 struct ReplayPlan {
   membership::Rules rules{};
   std::uint64_t seed = 0;
-  std::string checkpoint{};          // the directory to begin with; empty: with the first step
-  std::vector<model::View> views{};  // in order, one member each; each until the next one begins
-  model::Step last{};                // ends after it
+  std::optional<model::WeightsFile> init{};
+  std::string checkpoint{};  // the directory to begin with; empty: with the first step
+  // In order, one member each, each until the next one begins. None: only to see whether the
+  // program can begin with that state.
+  std::vector<model::View> views{};
+  model::Step last{};  // ends after it
 };
 
 // What a frame of kind kReplay holds: the job's spec, V and the rest of the plan.
@@ -39,7 +44,7 @@ class Replay {
   void start();
 
  private:
-  Result<model::Position> load();
+  Result<checkpoint::State> load();
   void enter_next();
   void completed();
 

@@ -2,30 +2,47 @@
 
 #include <algorithm>
 
+#include "edl/base/json_object.h"
+
 namespace edl::train {
 namespace {
 
-Json json_of(const StepReport& step) {
-  Json event{{"event", "step"},
-             {"at", step.at},
-             {"step", step.step},
-             {"epoch", step.epoch},
-             {"position", step.position},
-             {"samples", step.samples},
-             {"loss", model::number_json(step.loss)},
-             {"lr", step.lr ? model::number_json(*step.lr) : Json()},
-             {"workers", step.workers},
-             {"generation", step.generation},
-             {"step_ms", step.step_ms},
-             {"samples_per_second", step.samples_per_second},
-             {"applied", step.applied},
-             {"digest", model::digest_json(step.digest)}};
+Json step_json(const StepReport& step) {
+  Json event = json_object({{"event", "step"},
+                            {"at", step.at},
+                            {"step", step.step},
+                            {"epoch", step.epoch},
+                            {"position", step.position},
+                            {"samples", step.samples},
+                            {"loss", model::number_json(step.loss)},
+                            {"lr", step.lr ? model::number_json(*step.lr) : Json()},
+                            {"workers", step.workers},
+                            {"generation", step.generation},
+                            {"step_ms", step.step_ms},
+                            {"samples_per_second", step.samples_per_second},
+                            {"applied", step.applied},
+                            {"digest", model::digest_json(step.digest)}});
   if (step.noise_scale) event["noise_scale"] = *step.noise_scale;
+  if (!step.metrics.empty()) event["metrics"] = model::numbers_json(step.metrics);
   if (step.ends_epoch) event["ends_epoch"] = true;
   return event;
 }
 
+Json view_json(const ViewReport& report) {
+  Json event = report.view;
+  if (!report.cost.is_null()) event.update(report.cost);
+  event["event"] = "view";
+  event["at"] = report.at;
+  return event;
+}
+
 }  // namespace
+
+Json json_of(const Report& report) {
+  if (const auto* step = std::get_if<StepReport>(&report)) return step_json(*step);
+  if (const auto* view = std::get_if<ViewReport>(&report)) return view_json(*view);
+  return std::get<Json>(report);
+}
 
 void Reporter::tell_from(model::Step step, model::Generation generation) {
   telling_ = true;
@@ -42,8 +59,7 @@ void Reporter::tell(Kept& kept) {
                           : kept.generation >= from_generation_;
   if (!is_new && !std::exchange(kept.is_untold, false)) return;
   kept.is_untold = false;
-  const auto* step = std::get_if<StepReport>(&kept.event);
-  outgoing_.push_back(step != nullptr ? json_of(*step) : std::get<Json>(kept.event));
+  outgoing_.push_back(kept.event);
 }
 
 void Reporter::add(const StepReport& report) {
@@ -65,8 +81,9 @@ void Reporter::add_own(model::Step step, Json event) {
   told_.push_back(std::move(kept));
 }
 
-void Reporter::add(model::Generation generation, Json event) {
-  Kept kept{{}, generation, std::move(event)};
+void Reporter::add(ViewReport report) {
+  const model::Generation generation = report.view.generation;
+  Kept kept{{}, generation, std::move(report)};
   tell(kept);
   told_.push_back(std::move(kept));
 }

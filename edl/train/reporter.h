@@ -33,9 +33,21 @@ struct StepReport {
   double samples_per_second = 0;
   bool applied = true;
   std::optional<double> noise_scale{};  // in samples
+  model::NamedNumbers metrics{};        // means over its samples
   model::Digest digest{};
   bool ends_epoch = false;
 };
+
+// What is told of a view, when it is entered and again when its first step is completed.
+struct ViewReport {
+  double at = 0;
+  model::View view{};
+  Json cost{};  // its fields; null when it is not known yet
+};
+
+// What is told: of a step, of a view, or of something else that is JSON already.
+using Report = std::variant<Json, StepReport, ViewReport>;
+Json json_of(const Report& report);  // an event as in events.jsonl, with `at`
 
 class Reporter {
  public:
@@ -51,8 +63,8 @@ class Reporter {
   // A fact that only this worker knows, about a step that is stable: it is told once, however old
   // the step is.
   void add_own(model::Step step, Json event);
-  // About a view; told at once.
-  void add(model::Generation generation, Json event);
+  // Told at once.
+  void add(ViewReport report);
   void on_stable(model::Step step);
   // What is known of steps after this one is forgotten: they never became stable, or everybody was
   // lost and training went back.
@@ -62,13 +74,13 @@ class Reporter {
   void restart_at(model::Step step);
 
   // What is to be told now.
-  std::vector<Json> take() { return std::exchange(outgoing_, {}); }
+  std::vector<Report> take() { return std::exchange(outgoing_, {}); }
 
  private:
   struct Kept {
     model::Step step{};  // 0: about a view
     model::Generation generation{};
-    std::variant<Json, StepReport> event;
+    Report event;
     bool is_untold = false;  // our own, and not told yet
   };
   void tell(Kept& kept);
@@ -79,7 +91,7 @@ class Reporter {
   model::Step stable_{};
   std::deque<Kept> told_;  // or could have been
   std::deque<Kept> waiting_;
-  std::vector<Json> outgoing_;
+  std::vector<Report> outgoing_;
 };
 
 }  // namespace edl::train

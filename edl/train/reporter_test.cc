@@ -12,9 +12,9 @@ StepReport of_step(std::uint64_t step, std::uint64_t generation) {
   return report;
 }
 
-std::vector<std::uint64_t> steps_in(const std::vector<Json>& events) {
+std::vector<std::uint64_t> steps_in(const std::vector<Report>& told) {
   std::vector<std::uint64_t> steps;
-  for (const Json& event : events) steps.push_back(event.at("step").get<std::uint64_t>());
+  for (const Report& one : told) steps.push_back(json_of(one).at("step").get<std::uint64_t>());
   return steps;
 }
 
@@ -31,9 +31,26 @@ TEST(Reporter, nothing_is_told_before_it_is_stable) {
   reporter.forget_after(model::Step(1));
   reporter.add(of_step(2, 2));
   reporter.on_stable(model::Step(2));
-  const std::vector<Json> told = reporter.take();
+  const std::vector<Report> told = reporter.take();
   ASSERT_EQ(steps_in(told), Steps({2}));
-  EXPECT_EQ(told[0].at("generation"), 2);
+  EXPECT_EQ(json_of(told[0]).at("generation"), 2);
+}
+
+TEST(Reporter, a_view_is_told_at_once_and_again_with_its_cost) {
+  Reporter reporter;
+  reporter.tell_from({}, {});
+  model::View view;
+  view.generation = model::Generation(4);
+  reporter.add(ViewReport{.at = 7.5, .view = view});
+  reporter.add(ViewReport{.at = 8.5, .view = view, .cost = {{"pause_ms", 12.5}}});
+  const std::vector<Report> told = reporter.take();
+  ASSERT_EQ(told.size(), 2u);
+  const Json first = json_of(told[0]);
+  EXPECT_EQ(first.at("event"), "view");
+  EXPECT_EQ(first.at("generation"), 4);
+  EXPECT_EQ(first.at("at"), 7.5);
+  EXPECT_FALSE(first.contains("pause_ms"));
+  EXPECT_EQ(json_of(told[1]).at("pause_ms"), 12.5);
 }
 
 TEST(Reporter, who_goes_on_telling_begins_where_the_other_ended) {

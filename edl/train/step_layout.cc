@@ -7,7 +7,8 @@ namespace {
 
 std::vector<collective::Segment> all_segments(const Trainee& trainee,
                                               std::uint32_t logical_workers) {
-  const std::uint64_t sums = 1 + trainee.metric_names().size() + logical_workers;
+  const std::uint64_t sums =
+      1 + trainee.metric_names().size() + logical_workers + Evaluation(trainee).names().size();
   std::vector<collective::Segment> segments{{collective::Element::kF64, sums},
                                             {collective::Element::kI64, 1}};
   for (const collective::Segment& segment : trainee.segments()) segments.push_back(segment);
@@ -22,6 +23,7 @@ double number_at(ConstBytes reduced, std::size_t index) {
 
 StepLayout::StepLayout(const Trainee& trainee, std::uint32_t logical_workers)
     : metrics_(trainee.metric_names()),
+      evaluation_(trainee),
       logical_workers_(logical_workers),
       gradients_(trainee.gradient_segments()),
       layout_(all_segments(trainee, logical_workers)) {}
@@ -53,8 +55,14 @@ void StepLayout::write_norm(model::LogicalWorker v, double times,
     norm +=
         collective::squared_norm(collective::sum_element(layout_.segments()[i].element), into[i]);
   }
-  store_int(into[0].data() + (1 + metrics_.size() + v.value()) * sizeof(double),
-            norm * times * times);
+  store_int(into[0].data() + (first_norm() + v.value()) * sizeof(double), norm * times * times);
+}
+
+void StepLayout::write_evaluation(std::span<const double> sums,
+                                  const std::vector<ByteSpan>& into) const {
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    store_int(into[0].data() + (first_evaluated() + i) * sizeof(double), sums[i]);
+  }
 }
 
 double StepLayout::squared_norm(ConstBytes reduced) const {
@@ -74,12 +82,19 @@ void StepLayout::read(ConstBytes reduced, model::StepRecordHeader& into) const {
   }
   into.squared_norms.clear();
   for (std::uint32_t v = 0; v < logical_workers_; ++v) {
-    into.squared_norms.push_back(number_at(spans[0], 1 + metrics_.size() + v));
+    into.squared_norms.push_back(number_at(spans[0], first_norm() + v));
   }
   const bool measured = std::any_of(into.squared_norms.begin(), into.squared_norms.end(),
                                     [](double norm) { return norm != 0; });
   if (!measured) into.squared_norms.clear();
   into.found_inf = load_int<std::int64_t>(spans[1].data()) > 0;
+  into.evaluation.clear();
+  if (!evaluation_.is_due(into.epoch, into.position)) return;
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < evaluation_.names().size(); ++i) {
+    sums.push_back(number_at(spans[0], first_evaluated() + i));
+  }
+  into.evaluation = evaluation_.means(sums);
 }
 
 }  // namespace edl::train

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPartsMeasured = 17;
 constexpr std::size_t kPartsAtLeast = 5;
-constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
+constexpr std::uint64_t kStepsAhead = 4;  // of which the samples of a stream should be known
 
 std::byte* aligned_zeros(std::size_t bytes) {
   auto* const at =
@@ -30,11 +30,37 @@ std::uint64_t random_seed(std::uint64_t seed, model::Step step, model::LogicalWo
   return mix64(mix64(mix64(seed) ^ step.value()) ^ v.value());
 }
 
+collective::Buffer buffer_of(ConstBytes sum) {
+  return {const_cast<std::byte*>(sum.data()), sum.size()};
+}
+
 bool is_same(const model::StepPlan& one, const model::StepPlan& other) {
   return one.step == other.step && one.epoch == other.epoch && one.positions == other.positions;
 }
 
 }  // namespace
+
+// Gradients that come piece by piece, on their way into the sums.
+class Stepper::SumsSink final : public GradientSink {
+ public:
+  SumsSink(Stepper& stepper, std::shared_ptr<Computed> task)
+      : stepper_(stepper), task_(std::move(task)), first_(stepper.layout_.gradients().first) {}
+
+  void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) override {
+    stepper_.sums_.fold(first_ + segment, offset, numbers, share);
+  }
+  void taken_from(std::size_t segment, std::uint64_t offset) override {
+    if (!task_->is_expected) return;
+    stepper_.trace(*task_);  // before anything of it is sent
+    stepper_.executor_.tell([stepper = &stepper_, task = task_, segment = first_ + segment,
+                             offset] { stepper->contribute_early(*task, segment, offset); });
+  }
+
+ private:
+  Stepper& stepper_;
+  const std::shared_ptr<Computed> task_;
+  const std::size_t first_;
+};
 
 void Stepper::Free::operator()(std::byte* bytes) const {
   ::operator delete[](bytes, std::align_val_t(collective::kAlignment));
@@ -63,8 +89,9 @@ Stepper::Stepper(os::System& system, Executor& executor, Trainee& trainee,
                                     const Error& error) { events_.violated(rank, error); }}),
       sums_(layout_.layout()) {}
 
-void Stepper::set_position(const model::Position& here) {
+void Stepper::set_position(const model::Position& here, const model::Crowd& trained_by) {
   here_ = here;
+  trained_by_ = trained_by;
   record_ = {};
   last_completed_ = {};
 }
@@ -89,6 +116,7 @@ void Stepper::enter(const model::View& view, model::Rank own,
 
 void Stepper::leave() {
   view_.reset();
+  lacks_samples_ = false;
   begun_ = false;
   all_reduce_.leave();
 }
@@ -99,10 +127,36 @@ Result<void> Stepper::on_bulk(model::Rank from, const wire::Header& header, std:
   return all_reduce_.on_bulk(from, header, offset, piece);
 }
 
+void Stepper::set_extent(const model::StreamExtent& extent) {
+  extent_ = extent;
+  if (!computing_) begin_step();
+}
+
+std::optional<model::StepPlan> Stepper::plan_from(const model::Position& at) const {
+  const model::SampleCount samples = trainee_.samples();
+  if (!samples.is_known()) return model::next_step(at, extent_, view_->batch.global);
+  return model::next_step(at, samples.known(), view_->batch.global);
+}
+
+void Stepper::wait_for_samples() {
+  last_completed_ = {};  // how long that takes says nothing about steps
+  if (!extent_.has_ended) return;
+  // Of a part: when another worker finds the same, the job ends with this sentence.
+  events_.failed(here_.step.next(), model::LogicalWorker(0),
+                 {Code::kInvalid, text("the stream has ended after ", extent_.records,
+                                       " records, and training is at position ", here_.position)});
+}
+
 // What this member has computed already for the same samples stays valid.
 void Stepper::begin_step() {
   if (!view_ || begun_ || applying_ || rules_.is_finished(here_)) return;
-  const model::StepPlan plan = model::next_step(here_, trainee_.samples(), view_->batch.global);
+  const std::optional<model::StepPlan> planned = plan_from(here_);
+  if (!trainee_.samples().is_known()) {
+    events_.wants(here_.position + kStepsAhead * view_->batch.global + 1);
+  }
+  lacks_samples_ = !planned;
+  if (!planned) return wait_for_samples();
+  const model::StepPlan& plan = *planned;
   const std::uint32_t parts = filled_parts(plan, rules_.logical_workers);
   if (!plan_ || !is_same(*plan_, plan)) sums_.begin(parts);
   plan_ = plan;
@@ -117,20 +171,29 @@ void Stepper::begin_step() {
   if (begun_ && !computing_ && !applying_) compute_next();
 }
 
-Part Stepper::part_of(model::LogicalWorker v) const {
-  Part part{.step = plan_->step,
-            .epoch = plan_->epoch,
+Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const {
+  Part part{.step = plan.step,
+            .epoch = plan.epoch,
             .v = v,
-            .step_samples = plan_->positions.size(),
+            .step_samples = plan.positions.size(),
             .micro = view_->batch.micro,
             .seed = seed_,
-            .random_seed = random_seed(seed_, plan_->step, v)};
-  const model::SampleOrder order(trainee_.samples(), seed_, plan_->epoch);
-  const model::PositionRange positions = plan_->part(v, rules_.logical_workers);
-  for (std::uint64_t p = positions.from; p < positions.to; ++p) {
-    part.indices.push_back(order.at(p));
-  }
+            .random_seed = random_seed(seed_, plan.step, v)};
+  const model::PositionRange positions = plan.part(v, rules_.logical_workers);
+  part.indices = model::sample_indices(positions, trainee_.samples(), seed_, plan.epoch);
   return part;
+}
+
+// The part behind the first of those that are missing: of this step, else of the next one, when
+// nothing changes until then.
+std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> missing) const {
+  if (missing.size() > 1) return part_of(*plan_, missing[1]);
+  const model::Position after = plan_->after();
+  if (rules_.is_finished(after)) return std::nullopt;
+  const std::optional<model::StepPlan> next = plan_from(after);
+  const model::LogicalWorker v = view_->members[own_.value()].logical.front();
+  if (!next || next->part(v, rules_.logical_workers).size() == 0) return std::nullopt;
+  return part_of(*next, v);
 }
 
 void Stepper::compute_next() {
@@ -141,37 +204,73 @@ void Stepper::compute_next() {
   const model::LogicalWorker v = missing.front();
   events_.phase(Phase::kData, plan_->step);
   auto task = std::make_shared<Computed>();
-  task->part = part_of(v);
+  task->part = part_of(*plan_, v);
+  if (trainee_.loads_ahead()) task->behind = part_behind(missing);
+  task->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
   events_.phase(Phase::kCompute, plan_->step);
   if (!view_) return;
+  open(*task);
   computing_ = true;
   const Time began = system_.now();
   executor_.run(
-      [this, task, generation = view_->generation, slowness = slowness_] {
-        const std::vector<ByteSpan>& into = sums_.scratch();
-        auto sums = trainee_.compute(task->part, layout_.of_trainee(into));
-        // A drill of slowness computes the same again and again.
-        for (double more = 1; more < slowness && sums.ok(); ++more) {
-          sums = trainee_.compute(task->part, layout_.of_trainee(into));
-        }
-        if (!sums.ok()) {
-          task->error = sums.error();
+      [this, task, slowness = slowness_] {
+        if (task->behind) trainee_.upcoming(*task->behind);
+        const Result<void> done = compute(task, slowness);
+        if (!done.ok()) {
+          task->error = done.error();
           return;
         }
-        layout_.write(*sums, task->part.v, into);
-        if (measures_noise(task->part.step)) {
-          const double times = static_cast<double>(task->part.step_samples) /
-                               static_cast<double>(task->part.indices.size());
-          layout_.write_norm(task->part.v, times, into);
-        }
-        events_.computed(task->part, generation);
-        sums_.add(task->part.v);
+        trace(*task);
+        sums_.close();
       },
       [this, task, began] {
         computing_ = false;
         task->took = system_.now() - began;
         computed(*task);
       });
+}
+
+void Stepper::open(Computed& task) {
+  task.generation = view_->generation;
+  // The norm of a part needs all of it at once.
+  task.streams = trainee_.streams_gradients() && !measures_noise(task.part.step);
+  const StepLayout::Segments gradients = layout_.gradients();
+  sums_.open(task.part.v, gradients.first, task.streams ? gradients.count : 0);
+  task.node = sums_.coming();
+  task.sum = sums_.coming_sum();
+  const auto& nodes = all_reduce_.own_nodes();
+  task.is_expected = std::find(nodes.begin(), nodes.end(), task.node) != nodes.end();
+}
+
+// By the executor. A drill of slowness computes the same again and again.
+Result<void> Stepper::compute(const std::shared_ptr<Computed>& task, double slowness) {
+  for (double more = 1; more < slowness; ++more) EDL_TRY(fill(*task, nullptr));
+  SumsSink sink(*this, task);
+  return fill(*task, task->streams ? &sink : nullptr);
+}
+
+// By the executor.
+void Stepper::trace(Computed& task) {
+  if (!std::exchange(task.is_traced, true)) events_.computed(task.part, task.generation);
+}
+
+// Into the room of the sums.
+Result<void> Stepper::fill(const Computed& task, GradientSink* gradients) {
+  const Part& part = task.part;
+  std::vector<double> evaluated;
+  if (task.evaluates) {
+    EDL_TRY(evaluated, layout_.evaluation().share(trainee_, part.v, sums_.parts()));
+  }
+  const std::vector<ByteSpan>& into = sums_.room();
+  EDL_TRY(const PartSums sums, trainee_.compute(part, {layout_.of_trainee(into), gradients}));
+  layout_.write(sums, part.v, into);
+  layout_.write_evaluation(evaluated, into);
+  if (measures_noise(part.step)) {
+    const double times =
+        static_cast<double>(part.step_samples) / static_cast<double>(part.indices.size());
+    layout_.write_norm(part.v, times, into);
+  }
+  return {};
 }
 
 void Stepper::computed(const Computed& result) {
@@ -186,7 +285,7 @@ void Stepper::computed(const Computed& result) {
 // The median of a few: one part that had to wait says nothing.
 void Stepper::measure(const Computed& result) {
   const double took = seconds(result.took);
-  if (took <= 0) return;
+  if (took <= 0 || result.evaluates) return;
   part_speeds_.push_back(static_cast<double>(result.part.indices.size()) / took);
   if (part_speeds_.size() > kPartsMeasured) part_speeds_.pop_front();
   if (part_speeds_.size() < kPartsAtLeast) return;
@@ -194,6 +293,17 @@ void Stepper::measure(const Computed& result) {
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   speed_ = *middle;
+}
+
+// The end of a sum is there, the rest is being computed.
+void Stepper::contribute_early(const Computed& task, std::size_t segment, std::uint64_t offset) {
+  const bool is_of_now =
+      view_ && begun_ && view_->generation == task.generation && plan_->step == task.part.step;
+  if (!is_of_now) return;
+  events_.phase(Phase::kReduce, plan_->step);
+  if (!view_) return;
+  const auto sent = all_reduce_.contribute_early(task.node, buffer_of(task.sum), segment, offset);
+  if (!sent.ok()) events_.violated(own_, sent.error());
 }
 
 // Sends the sums that are whole now and were not sent in this view.
@@ -205,116 +315,10 @@ void Stepper::contribute() {
     contributed_.push_back(node);
     events_.phase(Phase::kReduce, plan_->step);
     if (!view_) return;
-    const ConstBytes sum = sums_.sum(node);
-    const auto sent = all_reduce_.contribute(
-        node, collective::Buffer(const_cast<std::byte*>(sum.data()), sum.size()));
+    const auto sent = all_reduce_.contribute(node, buffer_of(sums_.sum(node)));
     if (!sent.ok()) return events_.violated(own_, sent.error());
     if (!view_ || !begun_ || applying_) return;
   }
-}
-
-void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
-  EDL_CHECK(plan_ && plan_->step == step);
-  record_ = {};
-  record_.generation = view_->generation;
-  record_.step = step;
-  record_.epoch = plan_->epoch;
-  record_.position = plan_->positions.from;
-  record_.samples = plan_->positions.size();
-  record_.digest = digest;
-  record_.hyper["lr_factor"] = lr_factor();
-  begun_ = false;
-  apply_reduced();
-}
-
-// The same steps on every member, so that the sums are equal.
-bool Stepper::measures_noise(model::Step step) const {
-  if (rules_.logical_workers < 2) return false;
-  return rules_.policy == model::BatchPolicy::kAdaptive || step.value() % kNoiseEvery == 0;
-}
-
-void Stepper::measure_noise(double whole) {
-  std::vector<batch::PartNorm> parts;
-  for (std::uint32_t v = 0; v < record_.squared_norms.size(); ++v) {
-    const auto samples =
-        model::part_size(record_.samples, rules_.logical_workers, model::LogicalWorker(v));
-    parts.push_back({samples, record_.squared_norms[v]});
-  }
-  noise_.measure(parts, whole);
-}
-
-// A function of the view and of the samples up to the end of the step.
-double Stepper::lr_factor() const {
-  const batch::Rate rate{view_->lr_factor, view_->ramp};
-  return rate.at(record_.step) * batch::warmup_factor(seen(record_), rules_.warmup_samples);
-}
-
-Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {
-  if (record.step != here_.step.next() || record.epoch != here_.epoch ||
-      record.position != here_.position) {
-    return Error{Code::kInvalid,
-                 text("the record of step ", record.step, " does not follow step ", here_.step)};
-  }
-  if (reduced.size() != layout_.layout().reduced_bytes()) {
-    return Error{Code::kInvalid, text("a record of ", reduced.size(), " bytes; this job's have ",
-                                      layout_.layout().reduced_bytes())};
-  }
-  if (view_ || applying_) return Error{Code::kConflict, "a step is being trained"};
-  std::memcpy(reduced_.get(), reduced.data(), reduced.size());
-  record_ = record;
-  apply_reduced();
-  return {};
-}
-
-model::Position Stepper::after(const model::StepRecordHeader& record) const {
-  const std::uint64_t end = record.position + record.samples;
-  if (end >= trainee_.samples()) return {record.epoch.next(), 0, record.step};
-  return {record.epoch, end, record.step};
-}
-
-std::uint64_t Stepper::seen(const model::StepRecordHeader& record) const {
-  return record.epoch.value() * trainee_.samples() + record.position + record.samples;
-}
-
-void Stepper::apply_reduced() {
-  applying_ = true;
-  events_.applying(record_.step);
-  events_.phase(Phase::kApply, record_.step);
-  struct Outcome {
-    Result<Applied> applied = Applied();
-    std::optional<double> norm{};
-  };
-  auto outcome = std::make_shared<Outcome>();
-  const auto factor = record_.hyper.find("lr_factor");
-  layout_.read(reduced(), record_);
-  executor_.run(
-      [this, outcome, lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second] {
-        const std::vector<ConstBytes> spans = layout_.cut(reduced());
-        if (!record_.squared_norms.empty()) outcome->norm = layout_.squared_norm(reduced());
-        outcome->applied = trainee_.apply({.step = record_.step,
-                                           .epoch = record_.epoch,
-                                           .samples = record_.samples,
-                                           .seen = seen(record_),
-                                           .lr_factor = lr_factor,
-                                           .lr_rule = rules_.lr_rule,
-                                           .found_inf = record_.found_inf,
-                                           .sums = layout_.of_trainee(spans)});
-      },
-      [this, outcome] {
-        applying_ = false;
-        if (!outcome->applied.ok()) {
-          return events_.failed(record_.step, std::nullopt, outcome->applied.error());
-        }
-        record_.applied = outcome->applied->applied;
-        if (outcome->norm && record_.applied) measure_noise(*outcome->norm);
-        for (const auto& [name, value] : outcome->applied->hyper) record_.hyper[name] = value;
-        here_ = after(record_);
-        const Time now = system_.now();
-        const Duration took = last_completed_ == Time() ? Duration() : now - last_completed_;
-        last_completed_ = now;
-        events_.completed(here_, took);
-        if (!computing_) begin_step();
-      });
 }
 
 }  // namespace edl::train

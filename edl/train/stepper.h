@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "edl/batch/noise.h"
 #include "edl/collective/all_reduce.h"
@@ -30,6 +31,8 @@ struct StepperEvents {
   std::function<void(model::Step)> stable;
   // The view cannot go on because of this member's doing.
   std::function<void(model::Rank, const Error&)> violated;
+  // So many samples of a stream will be needed.
+  std::function<void(std::uint64_t)> wants;
   // The program failed.
   std::function<void(model::Step, std::optional<model::LogicalWorker>, const Error&)> failed;
   // A part was computed, before anything of it is sent. Called by the executor.
@@ -43,9 +46,15 @@ class Stepper {
   Stepper(os::System& system, Executor& executor, Trainee& trainee, const membership::Rules& rules,
           std::uint64_t seed, StepperEvents events);
 
-  // The state that the trainee holds now is the one after `here.step`.
-  void set_position(const model::Position& here);
+  // The state that the trainee holds now is the one after `here.step`, which those trained.
+  void set_position(const model::Position& here, const model::Crowd& trained_by = {});
+  const model::Crowd& trained_by() const { return trained_by_; }
   const model::Position& here() const { return here_; }
+
+  // So much is known of the stream now.
+  void set_extent(const model::StreamExtent& extent);
+  // It waits for samples to come.
+  bool lacks_samples() const { return lacks_samples_; }
 
   // Links by rank, null for our own.
   void enter(const model::View& view, model::Rank own, std::vector<wire::Connection*> links);
@@ -63,6 +72,9 @@ class Stepper {
   // Applies the record of the next step; it answers by `completed`. While no view is entered.
   Result<void> apply(const model::StepRecordHeader& record, ConstBytes reduced);
 
+  // Whether the program asked for a checkpoint of the state after the last completed step.
+  bool saves() const { return saves_; }
+
   // Samples a second, as of most parts lately; 0 until some were computed.
   double speed() const { return speed_; }
   // Of the gradients of the steps that this worker has applied.
@@ -74,16 +86,33 @@ class Stepper {
   struct Free {
     void operator()(std::byte* bytes) const;
   };
-  // What a task of the executor answers; shared with it until it is done.
+  // A task of the executor, with what it answers; shared with it until it is done.
   struct Computed {
     Part part{};
+    model::Generation generation{};
+    std::optional<Part> behind{};  // what comes next, most likely
+    bool evaluates = false;
+    bool streams = false;      // gradients come piece by piece
+    model::TreeNode node{};    // whose sum is whole with this part ...
+    ConstBytes sum{};          // ... and lies there
+    bool is_expected = false;  // by the others: it is sent while it is computed
+    bool is_traced = false;
     std::optional<Error> error{};
     Duration took{};
   };
+  class SumsSink;
 
   void begin_step();
-  Part part_of(model::LogicalWorker v) const;
+  std::optional<model::StepPlan> plan_from(const model::Position& at) const;
+  void wait_for_samples();
+  Part part_of(const model::StepPlan& plan, model::LogicalWorker v) const;
+  std::optional<Part> part_behind(std::span<const model::LogicalWorker> missing) const;
   void compute_next();
+  void open(Computed& task);
+  Result<void> compute(const std::shared_ptr<Computed>& task, double slowness);
+  Result<void> fill(const Computed& task, GradientSink* gradients);
+  void trace(Computed& task);
+  void contribute_early(const Computed& task, std::size_t segment, std::uint64_t offset);
   void computed(const Computed& result);
   void measure(const Computed& result);
   void contribute();
@@ -92,6 +121,7 @@ class Stepper {
   std::uint64_t seen(const model::StepRecordHeader& record) const;
   bool measures_noise(model::Step step) const;
   void measure_noise(double whole);
+  std::optional<std::uint32_t> members_before() const;
   void apply_reduced();
   model::Position after(const model::StepRecordHeader& record) const;
 
@@ -108,6 +138,9 @@ class Stepper {
   NodeSums sums_;  // belongs to the executor while `computing_`
 
   model::Position here_;
+  model::StreamExtent extent_;  // when it is a stream
+  bool lacks_samples_ = false;
+  model::Crowd trained_by_;
   std::optional<model::View> view_;  // that it trains in
   model::Rank own_;
   std::vector<std::unique_ptr<collective::Link>> links_;
@@ -117,6 +150,7 @@ class Stepper {
   bool applying_ = false;
   std::vector<model::TreeNode> contributed_;
   model::StepRecordHeader record_;
+  bool saves_ = false;
   Time last_completed_;
   std::deque<double> part_speeds_;  // in this view
   double speed_ = 0;

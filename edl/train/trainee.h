@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,14 +16,17 @@
 #include "edl/base/bytes.h"
 #include "edl/checkpoint/tensor.h"
 #include "edl/collective/layout.h"
+#include "edl/data/partition.h"
 #include "edl/model/fields.h"
 #include "edl/model/position.h"
 #include "edl/model/rate.h"
+#include "edl/model/sample_count.h"
+#include "edl/train/stream.h"
 
 namespace edl::train {
 
 // One tensor of the state, in place. Names are as in the state's hash: `model/NAME`,
-// `optimizer/NAME/KEY`.
+// `optimizer/NAME/KEY`; and `user/NAME` for what the program keeps besides.
 struct StateTensor {
   std::string name;
   checkpoint::Dtype dtype = checkpoint::Dtype::kF32;
@@ -49,8 +53,28 @@ struct PartSums {
   bool found_inf = false;
 };
 
+// Takes gradients of a part as soon as they are computed, while they are in a cache.
+class GradientSink {
+ public:
+  virtual ~GradientSink() = default;
+  // Numbers of a gradient's segment from byte `offset` on, still to be multiplied by `share`. It
+  // has read them when it returns. Of a part each number comes once.
+  virtual void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) = 0;
+  // All numbers of the segment from byte `offset` on were taken. Who says so now and then lets them
+  // be sent while the rest is computed; nobody has to.
+  virtual void taken_from(std::size_t segment, std::uint64_t offset) = 0;
+};
+
+// Where the numbers of a part go.
+struct PartRoom {
+  std::span<const ByteSpan> sums{};  // one for each segment, in the type of partial sums
+  // Not null: the segments of gradients go there, and their spans stay as they are.
+  GradientSink* gradients = nullptr;
+};
+
 struct Applied {
   bool applied = true;  // false: all skip this step
+  bool saves = false;   // the program asks for a checkpoint of the state after it
   model::NamedNumbers hyper{};
 };
 
@@ -60,21 +84,30 @@ struct ReducedStep {
   model::Epoch epoch{};
   std::uint64_t samples = 0;
   std::uint64_t seen = 0;  // samples that were trained on, with those of this step
+  double loss = 0;         // the mean over its samples
   double lr_factor = 1;
   model::RateRule lr_rule = model::RateRule::kNone;
   bool found_inf = false;
   std::span<const ConstBytes> sums{};  // one for each segment
+  // Of the state before this step, where it was evaluated: means over the held-out samples.
+  model::NamedNumbers evaluation{};
+  std::uint32_t members = 1;  // that computed it
+  // In a view's first step, but for the first of all: those of the view that trained before.
+  std::optional<std::uint32_t> members_before{};
 };
 
 class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  virtual std::uint64_t samples() const = 0;
+  virtual model::SampleCount samples() const = 0;
+  // Where samples come from whose number is not known; null when it is.
+  virtual Stream* stream() { return nullptr; }
   // What each part gives and each step reduces, always the same.
   virtual std::vector<collective::Segment> segments() const = 0;
   // How many of them, from the first on, are gradients.
   virtual std::size_t gradient_segments() const = 0;
+  // What each part measures on its samples.
   virtual std::vector<std::string> metric_names() const { return {}; }
 
   // The state before the first step.
@@ -84,13 +117,29 @@ class Trainee {
   // The bytes of the state were replaced.
   virtual void loaded() {}
 
-  // Writes the part's gradient, each micro batch weighted by its share of the step's samples, into
-  // `sums`: one span for each segment, in the type of partial sums.
-  virtual Result<PartSums> compute(const Part& part, std::span<const ByteSpan> sums) = 0;
+  // Whether it has a use for hints of what comes next.
+  virtual bool loads_ahead() const { return false; }
+  // A hint: the part that is most likely computed after the next one, so that its data can be
+  // loaded meanwhile. It may be wrong, or missing.
+  virtual void upcoming(const Part& part) { (void)part; }
+  // Whether it can give gradients piece by piece.
+  virtual bool streams_gradients() const { return false; }
+  // Gives the part's gradient, each micro batch weighted by its share of the step's samples.
+  virtual Result<PartSums> compute(const Part& part, const PartRoom& room) = 0;
+  // Where the samples of the part lie in files, for those who trace them.
+  virtual Result<std::vector<data::Place>> where(const Part& /*part*/) const {
+    return std::vector<data::Place>();
+  }
   virtual Result<Applied> apply(const ReducedStep& step) = 0;
 
-  // Metrics of the present state on held-out data, for the end of an epoch; nothing by default.
-  virtual model::NamedNumbers evaluate() { return {}; }
+  // What is measured on how many samples that are not trained on, after each epoch; always the
+  // same.
+  virtual std::vector<std::string> evaluation_names() const { return {}; }
+  virtual std::uint64_t held_out() const { return 0; }
+  // Sums over the held-out samples [from, to), one for each name, in the present state.
+  virtual Result<std::vector<double>> evaluate(std::uint64_t /*from*/, std::uint64_t /*to*/) {
+    return std::vector<double>();
+  }
 };
 
 }  // namespace edl::train

@@ -21,6 +21,12 @@ std::vector<checkpoint::Tensor> as_tensors(const std::vector<StateTensor>& tenso
   return out;
 }
 
+std::vector<checkpoint::TensorPlaceholder> places_of(const std::vector<StateTensor>& tensors) {
+  std::vector<checkpoint::TensorPlaceholder> out;
+  for (const StateTensor& one : tensors) out.push_back({one.name, one.dtype, one.shape, one.bytes});
+  return out;
+}
+
 std::string state_layout(const std::vector<StateTensor>& tensors) {
   // The hash of a state whose tensors are all described by text.
   std::vector<std::string> texts;

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "edl/checkpoint/reader.h"
 #include "edl/checkpoint/state_copy.h"
 #include "edl/membership/mesh.h"
 #include "edl/model/record.h"
@@ -38,6 +39,8 @@ inline constexpr std::uint64_t kPieceBytes = 1 << 20;
 // exchange states.
 std::string state_layout(const std::vector<StateTensor>& tensors);
 std::vector<checkpoint::Tensor> as_tensors(const std::vector<StateTensor>& tensors);
+// The same tensors, to be filled.
+std::vector<checkpoint::TensorPlaceholder> places_of(const std::vector<StateTensor>& tensors);
 
 // A record that somebody may still be reading from.
 struct RecordCopy {

@@ -19,6 +19,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
       options_(std::move(options)),
       events_(std::move(events)),
       log_(system.log().room("train")),
+      catalog_(make_catalog()),
       membership_(
           system, store, options_.membership,
           {.act = [this](const membership::Action& action) { act(action); },
@@ -43,29 +44,25 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                  if (phase == model::FaultPhase::kPromise) pause_.prepared(system_.now());
                  drill_.enter(phase, stepper_.here().step);
                }}),
-      stepper_(
-          system, places.training, trainee, options_.membership.rules, options_.seed,
-          {.applying = [this](model::Step) { membership_.on_applying(); },
-           .completed = [this](const model::Position& here,
-                               Duration took) { on_completed(here, took); },
-           .stable =
-               [this](model::Step step) {
-                 giver_.on_overwriting();
-                 on_stable(step);
-               },
-           .violated =
-               [this](model::Rank rank, const Error& error) {
-                 if (view_) refuse(view_->members[rank.value()].id, error);
-               },
-           .failed =
-               [this](model::Step step, std::optional<model::LogicalWorker> v, const Error& error) {
-                 log_.error("the program failed", {{"step", step}, {"why", error.message}});
-                 events_.died(step, v, error.message);
-                 end(1, text("the program failed in step ", step, ": ", error.message));
-               },
-           .computed = [this](const Part& part,
-                              model::Generation generation) { trace(part, generation); },
-           .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); }}),
+      stepper_(system, places.training, trainee, options_.membership.rules, options_.seed,
+               {.applying = [this](model::Step) { membership_.on_applying(); },
+                .completed = [this](const model::Position& here,
+                                    Duration took) { on_completed(here, took); },
+                .stable =
+                    [this](model::Step step) {
+                      giver_.on_overwriting();
+                      on_stable(step);
+                    },
+                .violated =
+                    [this](model::Rank rank, const Error& error) {
+                      if (view_) refuse(view_->members[rank.value()].id, error);
+                    },
+                .wants = [this](std::uint64_t samples) { catalog_->want(samples); },
+                .failed = [this](model::Step step, std::optional<model::LogicalWorker> v,
+                                 const Error& error) { on_program_failed(step, v, error); },
+                .computed = [this](const Part& part,
+                                   model::Generation generation) { trace(part, generation); },
+                .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); }}),
       keeper_(system, places.files, options_.dir, options_.membership.id),
       giver_(membership_.mesh(), state_layout(trainee.state()),
              {.copy_state = [this](auto done) { copy_state(std::move(done)); },
@@ -93,6 +90,28 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
       interval_(options_.checkpoint, system.now(), model::Step()) {}
 
 Worker::~Worker() { *alive_ = false; }
+
+std::unique_ptr<Catalog> Worker::make_catalog() {
+  Stream* const stream = trainee_.stream();
+  if (stream == nullptr) return nullptr;
+  const membership::JobKeys keys(options_.membership.job);
+  return std::make_unique<Catalog>(
+      system_, store_, training_, *stream, keys.prefix(),
+      Catalog::Events{.grown = [this] { stepper_.set_extent(catalog_->extent()); },
+                      .failed =
+                          [this](const Error& error) {
+                            // Of a part: when another finds the same, the job ends with this.
+                            on_program_failed(stepper_.here().step.next(), model::LogicalWorker(0),
+                                              error);
+                          }});
+}
+
+void Worker::on_program_failed(model::Step step, std::optional<model::LogicalWorker> v,
+                               const Error& error) {
+  log_.error("the program failed", {{"step", step}, {"why", error.message}});
+  events_.died(step, v, error.message);
+  end(1, text("the program failed in step ", step, ": ", error.message));
+}
 
 void Worker::start() {
   if (!options_.trace_path.empty()) {
@@ -134,6 +153,7 @@ void Worker::act(const membership::LeaveCollective& left) {
   pause_.noticed(system_.now());
   log_.info("leaves the collective", {{"why", left.reason}});
   stepper_.leave();
+  if (catalog_) catalog_->rest();
 }
 
 void Worker::act(const membership::EnterView& enter) {
@@ -229,18 +249,13 @@ void Worker::refuse(const model::WorkerId& from, const Error& error) {
 }
 
 void Worker::on_key(const std::string& name, const std::string& value) {
+  if (name == "result") end(0, "the job has its result");
+  if (catalog_) catalog_->on_key(name, value);
+  if (name != "checkpoint" && name != "save") return;
   const auto json = parse_json(value);
   if (!json.ok()) return;
-  if (name == "checkpoint") {
-    JsonReader in(*json, "checkpoint");
-    recorded_.clear();
-    in.read_list("recorded", recorded_, checkpoint::recorded_from);
-    if (const auto read = in.finish(); !read.ok()) {
-      log_.error("cannot read the key of checkpoints", {{"why", read.error().message}});
-      recorded_.clear();
-    }
-  }
-  if (name == "result") end(0, "the job has its result");
+  if (name == "checkpoint") return on_checkpoint_key(*json);
+  on_save_key(*json);
 }
 
 void Worker::end(int code, const std::string& reason) {

@@ -13,7 +13,9 @@
 #include "edl/checkpoint/interval.h"
 #include "edl/data/trace_samples.h"
 #include "edl/membership/membership.h"
+#include "edl/model/job.h"
 #include "edl/model/worker.h"
+#include "edl/train/catalog.h"
 #include "edl/train/drill.h"
 #include "edl/train/joiner.h"
 #include "edl/train/keeper.h"
@@ -27,15 +29,16 @@ struct WorkerOptions {
   membership::MembershipOptions membership;  // job, id, address, secret, rules
   std::string dir{};
   std::uint64_t seed = 0;
+  std::optional<model::WeightsFile> init{};
   checkpoint::IntervalRule checkpoint{};
   std::string trace_path{};  // empty: none
   std::vector<model::Fault> faults{};
-  Json fingerprint{};
+  Json fingerprint{};      // of this process, which is the job's
   double job_started = 0;  // wall time in seconds; 0: with this worker
 };
 
 struct WorkerEvents {
-  std::function<void(std::vector<Json>)> events;  // as in events.jsonl, with `at`
+  std::function<void(std::vector<Report>)> events;
   std::function<void(model::WorkerState, const std::string& reason)> state;
   std::function<void(std::size_t fault, const model::Fault&)> stop_me;
   std::function<void(model::Step, std::optional<model::LogicalWorker>, const std::string&)> died;
@@ -64,11 +67,17 @@ class Worker {
   model::Step stable() const { return stable_; }
 
  private:
+  using OnWritten = std::function<void(Result<checkpoint::Written>)>;
+  // When a copy of the state was made, for a checkpoint.
+  struct Copied {
+    std::uint64_t state_number = 0;  // of the state that was copied
+    std::uint64_t answers = 0;       // the newest wish for a checkpoint by then
+    Duration stall{};
+  };
   struct CheckpointUnderWay {
     std::shared_ptr<checkpoint::StateCopy> copy;
-    std::uint64_t state_number = 0;  // of the state that was copied
-    Duration stall{};
-    std::function<void(Result<checkpoint::Written>)> done;
+    Copied copied{};
+    OnWritten done;
   };
 
   // What membership decides (worker.cc).
@@ -84,6 +93,9 @@ class Worker {
   ByteSpan bulk_place(const model::WorkerId& from, const wire::Header& header,
                       std::uint64_t offset);
   void on_key(const std::string& name, const std::string& value);
+  void on_program_failed(model::Step step, std::optional<model::LogicalWorker> v,
+                         const Error& error);
+  std::unique_ptr<Catalog> make_catalog();
   void refuse(const model::WorkerId& from, const Error& error);
   void end(int code, const std::string& reason);
   void tick();
@@ -93,7 +105,7 @@ class Worker {
   void load_from_disk();
   void tell_terms(const checkpoint::State& state);
   void on_loaded(const checkpoint::State& state, Bytes ledger);
-  void ready(const model::Position& here);
+  void ready(const checkpoint::State& state);
   void copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done);
   checkpoint::State state_facts() const;
 
@@ -103,17 +115,24 @@ class Worker {
   void report_step(const model::StepRecordHeader& record, Duration took);
   void report_view(const model::View& view);
   void choose_batch();
-  void evaluate(model::Step step, model::Epoch epoch);
+  void report_evaluation(const model::StepRecordHeader& record);
+  void evaluate_last(std::function<void()> done);
+  Json metric_event(const model::Position& after, const std::string& name, double value) const;
   void trace(const Part& part, model::Generation generation);
   void flush_reports();
   void write_progress();
+  std::optional<double> seconds_left() const;
 
   // Checkpoints and the end (worker_end.cc).
   void checkpoint_if_due();
-  void write_checkpoint(std::function<void(Result<checkpoint::Written>)> done);
+  std::string due_reason() const;
+  void on_checkpoint_key(const Json& value);
+  void on_save_key(const Json& value);
+  void write_checkpoint(OnWritten done);
   void write_when_stable();
-  void record_checkpoint(const checkpoint::Written& written, std::uint64_t state_number,
-                         Duration stall, std::function<void(Result<checkpoint::Written>)> done);
+  void record_checkpoint(const checkpoint::Written& written, const Copied& copied, OnWritten done);
+  Json checkpoint_value(const std::vector<checkpoint::Recorded>& recorded,
+                        std::uint64_t answers) const;
   void finish(const membership::Halt& halt);
   void put_result(const membership::Halt& halt, const checkpoint::Written& written);
   std::vector<store::Change::Put> beside_view(const model::View& view) const;
@@ -125,6 +144,7 @@ class Worker {
   const WorkerOptions options_;
   const WorkerEvents events_;
   const Log log_;
+  std::unique_ptr<Catalog> catalog_;  // of a stream
   membership::Membership membership_;
   Stepper stepper_;
   Keeper keeper_;
@@ -151,6 +171,11 @@ class Worker {
   model::NamedNumbers metrics_;
 
   std::vector<checkpoint::Recorded> recorded_;  // ascending
+  // Wishes of `edl checkpoint` have numbers: the newest one, and up to which they are fulfilled.
+  std::uint64_t wish_ = 0;
+  std::uint64_t fulfilled_ = 0;
+  model::Step saves_at_;  // the last step after which the program asked for one
+  Time wishes_wait_until_;
   checkpoint::Interval interval_;
   std::optional<CheckpointUnderWay> under_way_;
   bool writing_ = false;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration kResultLimit = 600s;
 constexpr Duration kRecordAgain = 200ms;
+constexpr Duration kWishAgain = 5s;
 constexpr std::size_t kRecordedMax = 16;
 
 model::FaultPhase fault_phase(checkpoint::Phase phase) {
@@ -23,39 +24,59 @@ model::FaultPhase fault_phase(checkpoint::Phase phase) {
   return Phase::kCheckpointWrite;
 }
 
-// What the key `checkpoint` says: the newest one that counts, and all that do.
-Json checkpoint_value(const std::vector<checkpoint::Recorded>& recorded, const std::string& path,
-                      const std::string& host) {
-  const checkpoint::Recorded last = recorded.empty() ? checkpoint::Recorded() : recorded.back();
-  return {{"step", last.step},
-          {"path", path},
-          {"host", host},
-          {"generation", last.generation},
-          {"recorded", recorded}};
-}
-
 Error another_state() { return {Code::kConflict, "it holds another state now"}; }
 
 }  // namespace
 
 void Worker::checkpoint_if_due() {
   if (under_way_ || writing_) return;
-  const auto decision = interval_.decide(system_.now(), stepper_.here().step);
-  if (!decision.due) return;
-  log_.info("writes a checkpoint", {{"why", decision.reason}});
+  const std::string reason = due_reason();
+  if (reason.empty()) return;
+  log_.info("writes a checkpoint", {{"why", reason}});
   write_checkpoint([](const Result<checkpoint::Written>&) {});
 }
 
+// Empty: none is due. A wish that could not be fulfilled is not tried again with every step.
+std::string Worker::due_reason() const {
+  const model::Step newest = recorded_.empty() ? model::Step() : recorded_.back().step;
+  const bool may_try = system_.now() >= wishes_wait_until_;
+  if (may_try && wish_ > fulfilled_) return "edl checkpoint asked for it";
+  if (may_try && saves_at_ > newest) return text("the program asked for it in step ", saves_at_);
+  const auto decision = interval_.decide(system_.now(), stepper_.here().step);
+  return decision.due ? decision.reason : "";
+}
+
+void Worker::on_checkpoint_key(const Json& value) {
+  JsonReader in(value, "checkpoint");
+  recorded_.clear();
+  in.read_list("recorded", recorded_, checkpoint::recorded_from);
+  std::uint64_t answers = 0;
+  in.read_optional("answers", answers);
+  fulfilled_ = std::max(fulfilled_, answers);
+  if (const auto read = in.finish(); !read.ok()) {
+    log_.error("cannot read the key of checkpoints", {{"why", read.error().message}});
+    recorded_.clear();
+  }
+}
+
+// While the job waits for workers, no step comes after which it could be due.
+void Worker::on_save_key(const Json& value) {
+  JsonReader in(value, "save");
+  in.read("number", wish_);
+  if (!in.finish().ok()) return;
+  if (core().leads() && view_ && view_->halt == "waiting") checkpoint_if_due();
+}
+
 // A copy of the state now; it is written once its step is stable.
-void Worker::write_checkpoint(std::function<void(Result<checkpoint::Written>)> done) {
+void Worker::write_checkpoint(OnWritten done) {
   const Time began = system_.now();
-  copy_state([this, began, number = state_number_,
-              done = std::move(done)](std::shared_ptr<checkpoint::StateCopy> copy) {
+  copy_state([this, began, copied = Copied{state_number_, wish_},
+              done = std::move(done)](std::shared_ptr<checkpoint::StateCopy> copy) mutable {
     if (copy == nullptr) return done(Error{Code::kExhausted, "the state could not be copied"});
-    if (number != state_number_) return done(another_state());
-    const Duration stall = system_.now() - began;
-    interval_.begun(system_.now(), copy->state().position.step, stall);
-    under_way_ = CheckpointUnderWay{std::move(copy), number, stall, done};
+    if (copied.state_number != state_number_) return done(another_state());
+    copied.stall = system_.now() - began;
+    interval_.begun(system_.now(), copy->state().position.step, copied.stall);
+    under_way_ = CheckpointUnderWay{std::move(copy), copied, done};
     write_when_stable();
   });
 }
@@ -75,54 +96,70 @@ void Worker::write_when_stable() {
   keeper_.write(
       now.copy,
       [this, step](checkpoint::Phase phase) { drill_.enter_off_loop(fault_phase(phase), step); },
-      [this, number = now.state_number, stall = now.stall,
-       ended](Result<checkpoint::Written> written) {
+      [this, copied = now.copied, ended](Result<checkpoint::Written> written) {
         if (!written.ok()) {
           log_.error("cannot write a checkpoint", {{"why", written.error().message}});
+          wishes_wait_until_ = system_.now() + kWishAgain;
           return ended(written.error());
         }
         interval_.written(written->took);
-        record_checkpoint(*written, number, stall, ended);
+        record_checkpoint(*written, copied, ended);
       });
 }
 
 // What is not recorded does not count. Only the leader records, and only of the state that it still
 // has: after a loss of all members another history may have begun.
-void Worker::record_checkpoint(const checkpoint::Written& written, std::uint64_t state_number,
-                               Duration stall,
-                               std::function<void(Result<checkpoint::Written>)> done) {
+void Worker::record_checkpoint(const checkpoint::Written& written, const Copied& copied,
+                               OnWritten done) {
   drill_.enter(Phase::kCheckpointRecord, written.step);
   if (ended_) return;
-  if (state_number != state_number_) return done(another_state());
+  if (copied.state_number != state_number_) return done(another_state());
   if (!core().leads()) return done(Error{Code::kConflict, "somebody else leads now"});
   std::vector<checkpoint::Recorded> recorded = recorded_;
   std::erase_if(recorded, [&](const auto& one) { return one.step >= written.step; });
   recorded.push_back({written.step, written.generation});
   if (recorded.size() > kRecordedMax) recorded.erase(recorded.begin());
-  Json value = checkpoint_value(recorded, written.path, options_.membership.host);
+  const Json told{{"bytes", written.bytes},
+                  {"stall_ms", seconds(copied.stall) * 1000},
+                  {"write_ms", seconds(written.took) * 1000}};
+  Json value = checkpoint_value(recorded, std::max(copied.answers, fulfilled_));
   value["state_hash"] = written.state_hash;
-  const auto tell = [this, written, state_number, stall, done, recorded](Result<bool> wrote) {
+  value.update(told);
+  const auto tell = [this, written, copied, done, recorded, told](Result<bool> wrote) {
     if (!wrote.ok()) {
       // The store is away or did not answer; the same again does no harm.
-      recording_ = system_.after(kRecordAgain, [this, written, state_number, stall, done] {
-        record_checkpoint(written, state_number, stall, done);
+      recording_ = system_.after(kRecordAgain, [this, written, copied, done] {
+        record_checkpoint(written, copied, done);
       });
       return;
     }
     if (!*wrote) return done(Error{Code::kConflict, "somebody else leads now"});
     recorded_ = recorded;
+    fulfilled_ = std::max(copied.answers, fulfilled_);
+    if (saves_at_ <= written.step) saves_at_ = model::Step();
     keeper_.prune(recorded);
-    reporter_.add_own(written.step, {{"event", "checkpoint"},
-                                     {"at", seconds(system_.wall_time().time_since_epoch())},
-                                     {"step", written.step},
-                                     {"path", written.path},
-                                     {"bytes", written.bytes},
-                                     {"stall_ms", seconds(stall) * 1000},
-                                     {"write_ms", seconds(written.took) * 1000}});
+    Json event{{"event", "checkpoint"},
+               {"at", seconds(system_.wall_time().time_since_epoch())},
+               {"step", written.step},
+               {"path", written.path}};
+    event.update(told);
+    reporter_.add_own(written.step, std::move(event));
     flush_reports();
     done(written);
   };
   recording_ = membership_.write_as_leader(membership_.keys().checkpoint(), json_line(value), tell);
+}
+
+// What the key `checkpoint` says: the newest one that counts, and all that do.
+Json Worker::checkpoint_value(const std::vector<checkpoint::Recorded>& recorded,
+                              std::uint64_t answers) const {
+  const checkpoint::Recorded last = recorded.empty() ? checkpoint::Recorded() : recorded.back();
+  return {{"step", last.step},
+          {"path", recorded.empty() ? "" : checkpoint::checkpoint_path(options_.dir, last.step)},
+          {"host", options_.membership.host},
+          {"generation", last.generation},
+          {"recorded", recorded},
+          {"answers", answers}};
 }
 
 // All members were lost, and what goes on may be older than what was recorded last: from the moment
@@ -131,10 +168,7 @@ std::vector<store::Change::Put> Worker::beside_view(const model::View& view) con
   std::vector<checkpoint::Recorded> recorded = recorded_;
   std::erase_if(recorded, [&](const auto& one) { return one.step >= view.first_step; });
   if (view.cause != model::Cause::kResume || recorded.size() == recorded_.size()) return {};
-  const std::string path =
-      recorded.empty() ? "" : checkpoint::checkpoint_path(options_.dir, recorded.back().step);
-  const Json value = checkpoint_value(recorded, path, options_.membership.host);
-  return {{membership_.keys().checkpoint(), json_line(value), 0}};
+  return {{membership_.keys().checkpoint(), json_line(checkpoint_value(recorded, fulfilled_)), 0}};
 }
 
 void Worker::act(const membership::Halt& halt) {
@@ -143,6 +177,9 @@ void Worker::act(const membership::Halt& halt) {
   if (!halt.leads) {
     if (halt.kind == membership::HaltKind::kAbandoned) end(0, halt.reason);
     return;
+  }
+  if (halt.kind == membership::HaltKind::kFinished) {
+    return evaluate_last([this, halt] { finish(halt); });
   }
   if (halt.kind != membership::HaltKind::kWaiting) return finish(halt);
   write_progress();
@@ -175,7 +212,8 @@ void Worker::finish(const membership::Halt& halt) {
 
 void Worker::put_result(const membership::Halt& halt, const checkpoint::Written& written) {
   const model::Position& here = stepper_.here();
-  const std::uint64_t samples = here.epoch.value() * trainee_.samples() + here.position;
+  const std::uint64_t in_epoch = catalog_ ? catalog_->extent().records : trainee_.samples().known();
+  const std::uint64_t samples = here.epoch.value() * in_epoch + here.position;
   const double wall = seconds(system_.wall_time().time_since_epoch());
   const double lasted =
       options_.job_started > 0 ? wall - options_.job_started : seconds(system_.now() - started_);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "edl/model/fingerprint.h"
 #include "edl/model/job.h"
 #include "edl/os/borrowed_stream.h"
 #include "edl/os/posix/fork_server.h"
@@ -9,6 +10,7 @@
 #include "edl/os/posix/system.h"
 #include "edl/store/etcd_store.h"
 #include "edl/train/job_rules.h"
+#include "edl/train/memory_bill.h"
 #include "edl/train/parent_frame.h"
 #include "edl/train/replay_process.h"
 #include "edl/train/worker.h"
@@ -21,6 +23,7 @@ constexpr Duration kSayGoodbye = 100ms;  // for what is on its way to the agent
 struct Setup {
   WorkerOptions options;
   store::ClientOptions store{};
+  model::Fingerprint fingerprint{};  // of the job
 };
 
 Result<std::vector<http::Url>> endpoints_of(const std::vector<std::string>& urls) {
@@ -81,6 +84,10 @@ Result<Setup> setup_from(const Json& json) {
   std::uint32_t logical_workers = 0;
   more.read("logical_workers", logical_workers);
   more.read_optional("started", started);
+  model::Fingerprint fingerprint;
+  if (more.has("fingerprint")) {
+    more.read_with("fingerprint", fingerprint, model::fingerprint_from);
+  }
   EDL_TRY(more.finish());
   spec.logical_workers = logical_workers;
   EDL_TRY(const model::FittedWorkers fitted, model::worker_range(spec));
@@ -93,9 +100,11 @@ Result<Setup> setup_from(const Json& json) {
                                          .listen = listen,
                                          .secret = std::move(secret),
                                          .rules = rules_of(spec, logical_workers, fitted.range)}}};
+  setup.fingerprint = std::move(fingerprint);
   setup.options.membership.silent_steps_max = spec.silent_steps;
   setup.options.dir = words.dir;
   setup.options.seed = spec.seed;
+  setup.options.init = spec.init;
   setup.options.job_started = started;
   EDL_TRY(setup.options.checkpoint, checkpoint::parse_interval_rule(spec.checkpoint));
   EDL_TRY(setup.options.faults, faults_of(words.options));
@@ -108,10 +117,10 @@ Result<Setup> setup_from(const Json& json) {
 // Talks with the agent, and runs the worker between `setup` and the end.
 class Process final : public wire::FrameReceiver {
  public:
-  Process(os::PosixSystem& system, Trainee& trainee, int pid)
+  Process(os::PosixSystem& system, Trainee& trainee, model::Fingerprint fingerprint)
       : system_(system),
         trainee_(trainee),
-        pid_(pid),
+        fingerprint_(std::move(fingerprint)),
         training_(system, "edl-train"),
         files_(system, "edl-files") {
     frames_ = std::make_unique<wire::FrameStream>(
@@ -151,13 +160,18 @@ class Process final : public wire::FrameReceiver {
     if (worker_) return;
     auto setup = setup_from(body);
     if (!setup.ok()) return fail(setup.error().message);
-    setup->options.membership.pid = pid_;
+    const auto difference = model::fingerprint_difference(fingerprint_, setup->fingerprint);
+    if (!difference.empty()) return refuse(difference);
+    setup->options.fingerprint = fingerprint_;
+    setup->options.membership.pid = os::process_id();
     store_ = std::make_unique<store::EtcdStore>(system_, std::move(setup->store));
     worker_ = std::make_unique<Worker>(
         system_, *store_, Worker::Places{training_, files_}, trainee_, std::move(setup->options),
         WorkerEvents{
             .events =
-                [this](std::vector<Json> events) {
+                [this](const std::vector<Report>& told) {
+                  Json events = Json::array();
+                  for (const Report& report : told) events.push_back(json_of(report));
                   send(ParentFrame::kEvents, {{"events", std::move(events)}});
                 },
             .state =
@@ -191,6 +205,13 @@ class Process final : public wire::FrameReceiver {
     finish(0);
   }
 
+  // Before it registers anywhere: the job does not notice. What it means is the agent's to say.
+  void refuse(const std::string& reason) {
+    system_.log().error("cannot work", {{"why", reason}});
+    send(ParentFrame::kRefused, {{"reason", reason}});
+    finish(0);
+  }
+
   void fail(const std::string& reason) {
     system_.log().error("cannot work", {{"why", reason}});
     finish(1);
@@ -208,7 +229,7 @@ class Process final : public wire::FrameReceiver {
 
   os::PosixSystem& system_;
   Trainee& trainee_;
-  const int pid_;
+  const model::Fingerprint fingerprint_;  // of this process
   ThreadExecutor training_;
   ThreadExecutor files_;
   std::unique_ptr<wire::FrameStream> frames_;
@@ -235,8 +256,15 @@ int describe(const Json& facts, int parent_descriptor) {
 }  // namespace
 
 int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {
-  if (role == kRoleDescribe) return describe(program.facts, parent_descriptor);
+  if (role == kRoleDescribe && program.facts.contains("memory")) {
+    return describe(program.facts, parent_descriptor);
+  }
   auto trainee = program.make();
+  if (role == kRoleDescribe && trainee.ok()) {
+    Json facts = program.facts;
+    facts["memory"] = memory_facts(**trainee);
+    return describe(facts, parent_descriptor);
+  }
   if (role == kRoleParent) {
     const auto child = os::serve_forks(parent_descriptor);
     if (!child) return 0;
@@ -253,7 +281,12 @@ int worker_main(const WorkerProgram& program, const std::string& role, int paren
     ReplayProcess process(*system, **trainee);
     return system->run();
   }
-  Process process(*system, **trainee, os::process_id());
+  auto fingerprint = model::fingerprint_from(program.facts.value("fingerprint", Json("")));
+  if (!fingerprint.ok()) {
+    system->log().error("the program cannot begin", {{"why", fingerprint.error().message}});
+    return 1;
+  }
+  Process process(*system, **trainee, std::move(fingerprint).value());
   return system->run();
 }
 

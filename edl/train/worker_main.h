@@ -12,7 +12,8 @@ namespace edl::train {
 
 struct WorkerProgram {
   // What the program says of itself: `samples`, and if it cares `batch`, `epochs`, `steps`,
-  // `logical_workers`, `seed`, `fingerprint`.
+  // `logical_workers`, `seed`, `fingerprint`, `warnings`; and `memory`, where it is known without
+  // making what is trained.
   Json facts{};
   std::function<Result<std::unique_ptr<Trainee>>()> make;
 };

@@ -1,4 +1,5 @@
 // Where a worker's state comes from: the disk, the members, or the program itself.
+#include "edl/train/beginning.h"
 #include "edl/train/worker.h"
 
 namespace edl::train {
@@ -39,20 +40,20 @@ void Worker::load_from_disk() {
     kept_steps_ = loaded->kept_steps;
     auto outcome = std::make_shared<Result<void>>();
     const bool is_fresh = !loaded->state.has_value();
-    const model::Position here = is_fresh ? model::Position() : loaded->state->position;
-    if (!is_fresh) tell_terms(*loaded->state);
+    const checkpoint::State state = loaded->state.value_or(checkpoint::State());
+    if (!is_fresh) tell_terms(state);
     training_.run(
         [this, outcome, is_fresh] {
           if (is_fresh) {
-            *outcome = trainee_.initialise(options_.seed);
+            *outcome = begin(system_.disk(), trainee_, {options_.seed, options_.init});
           } else {
             trainee_.loaded();
           }
         },
-        [this, outcome, here, number] {
+        [this, outcome, state, number] {
           if (number != state_number_ || ended_) return;
           if (!outcome->ok()) return end(1, outcome->error().message);
-          ready(here);
+          ready(state);
         });
   });
 }
@@ -68,18 +69,20 @@ void Worker::on_loaded(const checkpoint::State& state, Bytes ledger) {
   keeper_.begin_ledger(std::move(ledger));
   const std::uint64_t number = state_number_;
   training_.run([this] { trainee_.loaded(); },
-                [this, number, here = state.position] {
+                [this, number, state] {
                   if (number != state_number_ || ended_) return;
-                  reporter_.restart_at(here.step);
-                  ready(here);
-                  joiner_.applied(here.step);
+                  reporter_.restart_at(state.position.step);
+                  ready(state);
+                  joiner_.applied(state.position.step);
                 });
 }
 
-void Worker::ready(const model::Position& here) {
-  stepper_.set_position(here);
+void Worker::ready(const checkpoint::State& state) {
+  const model::Position& here = state.position;
+  stepper_.set_position(here, state.trained_by);
   unstable_.clear();
   stable_ = here.step;
+  saves_at_ = std::min(saves_at_, here.step);
   reporter_.forget_after(here.step);
   giver_.on_loaded(here.step);
   membership_.on_state(here);
@@ -94,6 +97,7 @@ checkpoint::State Worker::state_facts() const {
   if (view_) state.lr_factor = view_->lr_factor;
   if (view_) state.ramp = view_->ramp;
   if (view_) state.generation = view_->generation;
+  state.trained_by = stepper_.trained_by();
   state.fingerprint = options_.fingerprint;
   return state;
 }

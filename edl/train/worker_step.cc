@@ -1,6 +1,7 @@
 // What a worker does around each step: tells, keeps and gives on what is stable.
 #include <algorithm>
 
+#include "edl/base/json_object.h"
 #include "edl/batch/goodput.h"
 #include "edl/train/worker.h"
 
@@ -19,7 +20,10 @@ void Worker::on_completed(const model::Position& here, Duration took) {
   const bool was_member = core().is_member();
   unstable_.push_back(record);
   giver_.on_completed(record, stepper_.reduced());
-  report_step(record, took);  // by a joiner, too: all who computed it may die before they tell
+  // By a joiner, too: all who computed it may die before they tell.
+  report_step(record, took);
+  if (!record.evaluation.empty()) report_evaluation(record);
+  if (stepper_.saves()) saves_at_ = here.step;
   if (!was_member) {
     // Records that are applied before they are stable were asked for by the leader.
     const bool is_stable = joiner_.is_stable(here.step);
@@ -33,14 +37,10 @@ void Worker::on_completed(const model::Position& here, Duration took) {
     if (number == state_number_) joiner_.applied(here.step);
     return;
   }
-  if (here.position == 0) evaluate(record.step, record.epoch);
   if (auto cost = pause_.completed(system_.now(), membership_.silence().median_step());
       cost && view_) {
-    Json event = *view_;
-    event.update(*cost);
-    event["event"] = "view";
-    event["at"] = wall_seconds(system_);
-    reporter_.add(view_->generation, std::move(event));
+    reporter_.add(
+        ViewReport{.at = wall_seconds(system_), .view = *view_, .cost = *std::move(cost)});
   }
   if (view_ && view_->members.size() == 1) on_stable(here.step);
   if (stepper_.speed() > 0) membership_.on_speed(stepper_.speed());
@@ -97,11 +97,14 @@ void Worker::on_stable(model::Step step) {
 
 void Worker::report_step(const model::StepRecordHeader& record, Duration took) {
   const double second = seconds(took);
-  last_loss_ = record.samples > 0 ? record.loss_sum / static_cast<double>(record.samples) : 0;
+  last_loss_ = record.mean_loss();
   const double rate = second > 0 ? static_cast<double>(record.samples) / second : 0;
-  speed_ = speed_ == 0 ? rate : 0.9 * speed_ + 0.1 * rate;
+  if (second > 0) speed_ = speed_ == 0 ? rate : 0.9 * speed_ + 0.1 * rate;
   const auto lr = record.hyper.find("lr");
-  reporter_.add({.at = wall_seconds(system_),
+  model::NamedNumbers metrics = record.metric_sums;
+  for (auto& [name, value] : metrics) value /= static_cast<double>(record.samples);
+  reporter_.add(
+      StepReport{.at = wall_seconds(system_),
                  .step = record.step,
                  .epoch = record.epoch,
                  .position = record.position,
@@ -114,79 +117,118 @@ void Worker::report_step(const model::StepRecordHeader& record, Duration took) {
                  .samples_per_second = speed_,
                  .applied = record.applied,
                  .noise_scale = stepper_.noise().samples(),
+                 .metrics = std::move(metrics),
                  .digest = record.digest,
-                 .ends_epoch = record.position + record.samples >= trainee_.samples()});
+                 .ends_epoch = record.ends_epoch});
 }
 
 void Worker::report_view(const model::View& view) {
-  Json event = view;
-  event["event"] = "view";
-  event["at"] = wall_seconds(system_);
-  reporter_.add(view.generation, std::move(event));
+  reporter_.add(ViewReport{.at = wall_seconds(system_), .view = view});
   flush_reports();
 }
 
-// On the state as the epoch left it: the executor has nothing else to do before.
-void Worker::evaluate(model::Step step, model::Epoch epoch) {
-  auto numbers = std::make_shared<model::NamedNumbers>();
-  training_.run([this, numbers] { *numbers = trainee_.evaluate(); },
-                [this, numbers, step, epoch, number = state_number_] {
-                  if (number != state_number_) return;
-                  metrics_ = *numbers;
-                  for (const auto& [name, value] : *numbers) {
-                    reporter_.add(step, {{"event", "metric"},
-                                         {"at", wall_seconds(system_)},
-                                         {"step", step},
-                                         {"epoch", epoch},
-                                         {"name", name},
-                                         {"value", model::number_json(value)}});
-                  }
-                });
+Json Worker::metric_event(const model::Position& after, const std::string& name,
+                          double value) const {
+  // The last epoch of which something was trained.
+  const std::uint64_t epoch = after.epoch.value() - (after.position == 0 ? 1 : 0);
+  return json_object({{"event", "metric"},
+                      {"at", wall_seconds(system_)},
+                      {"step", after.step},
+                      {"epoch", epoch},
+                      {"name", name},
+                      {"value", model::number_json(value)}});
+}
+
+// What this step measured of the state before it; stable when the step is.
+void Worker::report_evaluation(const model::StepRecordHeader& record) {
+  metrics_ = record.evaluation;
+  const model::Position measured{record.epoch, record.position,
+                                 model::Step(record.step.value() - 1)};
+  for (const auto& [name, value] : record.evaluation) {
+    reporter_.add(record.step, metric_event(measured, name, value));
+  }
+}
+
+// Of a state that no step follows.
+void Worker::evaluate_last(std::function<void()> done) {
+  auto outcome = std::make_shared<Result<model::NamedNumbers>>(model::NamedNumbers());
+  training_.run(
+      [this, outcome] {
+        *outcome = Evaluation(trainee_).whole(trainee_, options_.membership.rules.logical_workers);
+      },
+      [this, outcome, number = halts_, done = std::move(done)] {
+        if (ended_ || number != halts_) return;
+        if (!outcome->ok()) return end(1, outcome->error().message);
+        if (!(*outcome)->empty()) metrics_ = **outcome;
+        const model::Position& here = stepper_.here();
+        for (const auto& [name, value] : **outcome) {
+          reporter_.add_own(here.step, metric_event(here, name, value));
+        }
+        flush_reports();
+        done();
+      });
 }
 
 void Worker::trace(const Part& part, model::Generation generation) {
   if (!trace_) return;
+  const auto where = trainee_.where(part);
+  if (!where.ok()) log_.error("cannot say where samples lie", {{"why", where.error().message}});
   const auto written = trace_->add({.step = part.step,
                                     .epoch = part.epoch,
                                     .v = part.v,
                                     .generation = generation,
                                     .worker = options_.membership.id,
-                                    .indices = part.indices});
+                                    .indices = part.indices,
+                                    .where = where.ok() ? *where : std::vector<data::Place>()});
   if (!written.ok()) log_.error("cannot trace a part", {{"why", written.error().message}});
 }
 
 void Worker::flush_reports() {
-  std::vector<Json> events = reporter_.take();
+  std::vector<Report> events = reporter_.take();
   if (!events.empty()) events_.events(std::move(events));
+}
+
+// At the present speed; nothing when it is not known how much is left.
+std::optional<double> Worker::seconds_left() const {
+  const model::Position& here = stepper_.here();
+  const membership::Rules& rules = options_.membership.rules;
+  const model::SampleCount samples = trainee_.samples();
+  if (speed_ <= 0 || !view_) return std::nullopt;
+  std::optional<double> left;
+  if (rules.epochs && samples.is_known()) {
+    const auto whole = static_cast<double>(samples.known());
+    const double done =
+        static_cast<double>(here.epoch.value()) * whole + static_cast<double>(here.position);
+    left = static_cast<double>(*rules.epochs) * whole - done;
+  }
+  if (rules.steps) {
+    const double steps =
+        static_cast<double>(*rules.steps - std::min(*rules.steps, here.step.value())) *
+        static_cast<double>(view_->batch.global);
+    left = std::min(left.value_or(steps), steps);
+  }
+  if (!left) return std::nullopt;
+  return std::max(0.0, *left) / speed_;
 }
 
 // For people, once a second; what decides is elsewhere.
 void Worker::write_progress() {
   const model::Position& here = stepper_.here();
-  const membership::Rules& rules = options_.membership.rules;
+  const bool lacks_samples = core().is_training() && stepper_.lacks_samples();
+  const bool is_running = core().is_training() && !lacks_samples;
   Json value{{"step", stable_},
              {"epoch", here.epoch},
              {"position", here.position},
              {"loss", model::number_json(last_loss_)},
              {"samples_per_second", speed_},
-             {"state", core().is_training() ? "running" : "waiting"},
+             {"state", is_running ? "running" : "waiting"},
              {"reason", core().waits_for()}};
-  if (speed_ > 0 && view_) {
-    double left = 0;
-    const double samples = static_cast<double>(trainee_.samples());
-    if (rules.epochs) {
-      const double done =
-          static_cast<double>(here.epoch.value()) * samples + static_cast<double>(here.position);
-      left = static_cast<double>(*rules.epochs) * samples - done;
-    }
-    if (rules.steps) {
-      const double steps =
-          static_cast<double>(*rules.steps - std::min(*rules.steps, here.step.value())) *
-          static_cast<double>(view_->batch.global);
-      left = rules.epochs ? std::min(left, steps) : steps;
-    }
-    value["seconds_left"] = std::max(0.0, left) / speed_;
+  if (lacks_samples) {
+    value["reason"] =
+        text("the stream has ", catalog_->extent().records, " records so far, and a step needs ",
+             view_->batch.global, " behind position ", here.position, " and one more, or its end");
   }
+  if (const auto left = seconds_left()) value["seconds_left"] = *left;
   if (const auto pause = pause_.expected(model::Cause::kScale)) {
     value["planned_pause_ms"] = seconds(pause->whole) * 1000;
   }

@@ -55,9 +55,16 @@ Result<void> Connection::send(const MessageHead& head, const Json& body, Bytes p
 
 Result<void> Connection::send_bulk(const MessageHead& head, ConstBytes payload,
                                    std::function<void()> sent) {
-  EDL_CHECK(head.type >= kFirstBulkType, "only bulk data goes by send_bulk");
+  EDL_TRY(queue_bulk(head, payload, std::move(sent)));
+  flush();
+  return {};
+}
+
+Result<void> Connection::queue_bulk(const MessageHead& head, ConstBytes payload,
+                                    std::function<void()> sent) {
+  EDL_CHECK(head.type >= kFirstBulkType, "only bulk data goes by queue_bulk");
   last_sent_ = system_.now();
-  return stream_->send_bulk(header_of(head), payload, std::move(sent), options_.bulk_queue_max);
+  return stream_->queue_bulk(header_of(head), payload, std::move(sent), options_.bulk_queue_max);
 }
 
 void Connection::ping() {

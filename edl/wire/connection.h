@@ -58,6 +58,10 @@ class Connection final : private FrameReceiver {
   // destroyed. All messages of `send` go first. The type is at least kFirstBulkType.
   Result<void> send_bulk(const MessageHead& head, ConstBytes payload,
                          std::function<void()> sent = {});
+  // The same, but it may wait for `flush`: frames that leave together cost one write.
+  Result<void> queue_bulk(const MessageHead& head, ConstBytes payload,
+                          std::function<void()> sent = {});
+  void flush() { stream_->flush(); }
   // Forgets the bulk frames of this generation of which nothing was sent yet; their `sent` is never
   // called.
   void drop_bulk(model::Generation generation) { stream_->drop_bulk(generation); }

@@ -1,9 +1,8 @@
 #include "edl/wire/frame.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 
+#include "edl/base/sha256.h"
 #include "edl/base/text.h"
 
 namespace edl::wire {
@@ -40,9 +39,7 @@ const char* kind_name(Kind kind) {
 }
 
 JobTag job_tag(std::string_view job_name) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(job_name.data()), job_name.size(), digest.data());
-  return JobTag(load_int<std::uint64_t>(reinterpret_cast<const std::byte*>(digest.data())));
+  return JobTag(load_int<std::uint64_t>(sha256(bytes_of(job_name)).data()));
 }
 
 HeaderBytes encode(const Header& header) {

@@ -111,8 +111,8 @@ Result<void> FrameStream::send(Header header, const Json& body, Bytes payload,
   return {};
 }
 
-Result<void> FrameStream::send_bulk(Header header, ConstBytes payload, Sent sent,
-                                    std::size_t queue_max) {
+Result<void> FrameStream::queue_bulk(Header header, ConstBytes payload, Sent sent,
+                                     std::size_t queue_max) {
   EDL_TRY(check_open());
   if (bulk_.size() >= queue_max) {
     return Error{Code::kExhausted, text("cannot send to ", peer(), ": ", bulk_.size(),
@@ -120,7 +120,6 @@ Result<void> FrameStream::send_bulk(Header header, ConstBytes payload, Sent sent
   }
   seal(header, nullptr, payload.size());
   bulk_.push_back({encode(header), header.generation, payload, std::move(sent)});
-  write();
   return {};
 }
 
@@ -132,7 +131,7 @@ void FrameStream::drop_bulk(model::Generation generation) {
 }
 
 void FrameStream::write() {
-  if (!pieces_.empty()) return;
+  if (!pieces_.empty() || error_) return;
   frames_writing_ = std::min(queue_.size(), kFramesPerWrite);
   for (std::size_t i = 0; i < frames_writing_; ++i) {
     pieces_.emplace_back(queue_[i].header);

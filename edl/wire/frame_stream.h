@@ -44,9 +44,10 @@ class FrameStream {
 
   // Exhausted when more than `queue_bytes_max` would wait to be sent.
   Result<void> send(Header header, const Json& body, Bytes payload, std::uint64_t queue_bytes_max);
-  // The payload stays as it is until `sent` was called, the frame was dropped or this is closed.
-  // Exhausted when `queue_max` bulk frames wait.
-  Result<void> send_bulk(Header header, ConstBytes payload, Sent sent, std::size_t queue_max);
+  // Goes with the next flush or `send`. The payload stays as it is until `sent` was called, the
+  // frame was dropped or this is closed. Exhausted when `queue_max` bulk frames wait.
+  Result<void> queue_bulk(Header header, ConstBytes payload, Sent sent, std::size_t queue_max);
+  void flush() { write(); }
   // Forgets the bulk frames of this generation of which nothing was sent yet; their `sent` is never
   // called.
   void drop_bulk(model::Generation generation);

@@ -21,14 +21,13 @@ int main(int argc, char** argv) {
                                                    torch::optim::SGDOptions(0.1).momentum(0.9));
       },
       [](Net& net, const edl::torch::Batch& batch) {
-        return F::cross_entropy(net.forward(batch.x), batch.y);
+        const auto scores = net.forward(batch.x);
+        return edl::torch::Outcome(F::cross_entropy(scores, batch.y),
+                                   {{"accuracy", edl::torch::accuracy(scores, batch.y)}});
       });
+  program.metrics = {"accuracy"};
   program.data = [] { return edl::torch::digits().training; };
-  program.evaluate = [test = edl::torch::digits().test](torch::nn::Module& net) {
-    const auto answers = static_cast<Net&>(net).forward(test.x).argmax(1);
-    return edl::torch::Metrics{
-        {"accuracy", answers.eq(test.y).to(torch::kFloat64).mean().item<double>()}};
-  };
+  program.test = [] { return edl::torch::digits().test; };
   program.epochs = 20;
   return edl::torch::run(argc, argv, program);
 }

@@ -30,31 +30,19 @@ auto images(const std::string& start, const std::string& end) {
                             {.x_scale = 1.0 / 255});
 }
 
-double accuracy(Net& net, const edl::torch::Batch& test) {
-  const int64_t at_once = 500;  // keeps what the layers hold in the processor's cache
-  int64_t right = 0;
-  for (int64_t i = 0; i < test.x.size(0); i += at_once) {
-    const auto answers = net.forward(test.x.slice(0, i, i + at_once)).argmax(1);
-    right += answers.eq(test.y.slice(0, i, i + at_once)).sum().item<int64_t>();
-  }
-  return static_cast<double>(right) / static_cast<double>(test.x.size(0));
-}
-
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : "build/data/mnist";
   const std::string ending = argc > 2 ? argv[2] : "";
-  const auto test = images(folder + "/t10k", ending);
   auto program = edl::torch::program<Net>(
       [](Net& net) { return std::make_shared<torch::optim::Adam>(net.parameters(), 0.002); },
       [](Net& net, const edl::torch::Batch& batch) {
-        return F::cross_entropy(net.forward(batch.x), batch.y);
+        const auto scores = net.forward(batch.x);
+        return edl::torch::Outcome(F::cross_entropy(scores, batch.y),
+                                   {{"accuracy", edl::torch::accuracy(scores, batch.y)}});
       });
-  // An error of either file is told before the job begins.
-  program.data = [&] { return test.ok() ? images(folder + "/train", ending) : test; };
-  program.evaluate = [&](torch::nn::Module& net) {
-    return edl::torch::Metrics{
-        {"accuracy", accuracy(static_cast<Net&>(net), edl::torch::whole(**test))}};
-  };
+  program.metrics = {"accuracy"};
+  program.data = [&] { return images(folder + "/train", ending); };
+  program.test = [&] { return images(folder + "/t10k", ending); };
   program.batch = 128;
   program.epochs = 4;
   return edl::torch::run(argc, argv, program);

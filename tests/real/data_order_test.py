@@ -153,7 +153,8 @@ class CommandLineTest(unittest.TestCase):
 
     def test_wrong_usage_ends_with_2(self):
         self.refused(2, "edl: a command is missing: one of ")
-        self.refused(2, "edl data: a command is missing: one of order and step", "data")
+        self.refused(2, "edl data: a command is missing: one of order, step, fetch and cache",
+                     "data")
         self.refused(2, "--samples is required", "data", "order")
         self.refused(2, "--samples takes exactly one value", "data", "order", "--samples")
         self.refused(2, '"x" is one word too many', "data", "order", "--samples=3", "x")

@@ -94,7 +94,7 @@ class Mnist(unittest.TestCase):
         self.assertNotEqual(self.place.model("seed"), self.reference)
 
     def test_files_that_are_missing_or_wrong_are_told_of(self):
-        self.assertIn("cannot open nowhere/t10k-images-idx3-ubyte",
+        self.assertIn("cannot open nowhere/train-images-idx3-ubyte",
                       self.refusal("nowhere", "nowhere"))
         torn = Path(self.place.folder) / "torn"
         torn.mkdir()

@@ -27,6 +27,7 @@ FIELDS = {
     "metric": "step epoch name value",
     "checkpoint": "step path bytes stall_ms write_ms",
     "worker": "id pid host state reason",
+    "warning": "host reason",
     "finished": "steps samples epochs state_hash seconds metrics",
     "failed": "reason",
 }
@@ -44,11 +45,12 @@ class Wrong(AssertionError):
 class Job:
     """An `edl` command with --json that runs a job, and what it has told so far."""
 
-    def __init__(self, folder, command):
+    def __init__(self, folder, command, environment=None):
         self.command = [str(word) for word in command]
         self.stderr = tempfile.TemporaryFile("w+", dir=folder)
         self.process = subprocess.Popen(self.command, cwd=folder, stdout=subprocess.PIPE,
-                                        stderr=self.stderr, text=True, start_new_session=True)
+                                        stderr=self.stderr, text=True, start_new_session=True,
+                                        env={**os.environ, **(environment or {})})
         self.events = []
         self.changed = threading.Condition()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -143,22 +145,24 @@ class Place:
         self.folder = tempfile.mkdtemp(prefix="edl-train-")
         self.jobs = []
 
-    def start(self, *words):
-        job = Job(self.folder, [self.edl_path, *words])
+    def start(self, *words, environment=None):
+        job = Job(self.folder, [self.edl_path, *words], environment)
         self.jobs.append(job)
         return job
 
-    def run(self, name, *options, program=("builtin:mlp",)):
+    def run(self, name, *options, program=("builtin:mlp",), environment=None):
         """`edl run` with a trace of the samples."""
         return self.start("run", "--json", f"--name={name}", f"--trace-samples={name}.trace",
-                          *options, *program)
+                          *options, *program, environment=environment)
 
-    def resume(self, name, *options):
-        return self.start("resume", "--json", f"--trace-samples={name}.trace", *options, name)
+    def resume(self, name, *options, environment=None):
+        return self.start("resume", "--json", f"--trace-samples={name}.trace", *options, name,
+                          environment=environment)
 
-    def edl(self, *words, code=0, patience=PATIENCE):
+    def edl(self, *words, code=0, patience=PATIENCE, environment=None):
         done = subprocess.run([self.edl_path, *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=patience, check=False)
+                              text=True, timeout=patience, check=False,
+                              env={**os.environ, **(environment or {})})
         if done.returncode != code:
             raise Wrong(f"edl {' '.join(words)} ended with {done.returncode}, not {code}:\n"
                         f"{done.stdout}{done.stderr}")

@@ -154,7 +154,19 @@ struct Worker final : os::Program {
     sums.clear();
     for (const TreeNode& node : std::vector(all_reduce.own_nodes())) {
       sums.push_back(node_sum(mixed_layout(), step, node));
+      contribute_early(step, node);
       EXPECT_TRUE(all_reduce.contribute(node, Buffer(ByteSpan(sums.back()))).ok());
+    }
+  }
+
+  // Some members have the ends of some segments before the rest.
+  void contribute_early(Step step, TreeNode node) {
+    Random random(step.value() * 100 + number);
+    for (std::size_t i = 0; i < mixed_layout().segments().size(); ++i) {
+      if (random.once_in(2)) continue;
+      const std::uint64_t offset = random.below(mixed_layout().sums(i).bytes);
+      EXPECT_TRUE(all_reduce.contribute_early(node, Buffer(ByteSpan(sums.back())), i, offset).ok());
+      EXPECT_TRUE(all_reduce.contribute_early(node, Buffer(ByteSpan(sums.back())), i, 0).ok());
     }
   }
 

@@ -115,7 +115,7 @@ double TrainChecker::warmup(const ToyReplay::Plan& plan) const {
 
 void TrainChecker::advance(const model::View& view) {
   const ToyReplay::Plan plan = replay_.next(view.batch.global);
-  replay_.advance(view.batch.global, factor_in(view, plan.step) * warmup(plan));
+  replay_.advance(view.batch.global, factor_in(view, plan.step) * warmup(plan), view.crowd());
 }
 
 void TrainChecker::on_recorded(model::Step step) {
@@ -123,22 +123,22 @@ void TrainChecker::on_recorded(model::Step step) {
   if (step > stable_) violate(text("a checkpoint of step ", step, ", and stable is ", stable_));
 }
 
-void TrainChecker::on_applied(const std::string& id, model::Step step, std::uint64_t digest) {
+void TrainChecker::on_applied(const std::string& id, model::Step step, const Toy::Sign& sign) {
   Worker& worker = workers_[id];
   worker.last = step;
-  worker.digests[step] = digest;
+  worker.signs[step] = sign;
   if (rules_.policy != model::BatchPolicy::kFixed) return;
   while (ahead_.here().step < step) {
     ahead_.advance(job_.batch, warmup(ahead_.next(job_.batch)));  // the batch never changes
   }
-  if (ahead_.digest_after(step) != digest) {
+  if (ahead_.sign_after(step).digest != sign.digest) {
     violate(text(id, " has another state after step ", step, " than the reference"));
   }
 }
 
-void TrainChecker::on_told(const std::string& id, const Json& told) {
-  const model::Step step(told["step"].get<std::uint64_t>());
-  const model::Generation generation(told["generation"].get<std::uint64_t>());
+void TrainChecker::on_told(const std::string& id, const train::StepReport& told) {
+  const model::Step step = told.step;
+  const model::Generation generation = told.generation;
   const auto view = views_.find(generation.value());
   if (view == views_.end()) {
     return violate(text(id, " tells of view ", generation, ", which is not published"));
@@ -178,19 +178,20 @@ void TrainChecker::fill_until(model::Step step, model::Generation told) {
 }
 
 // The step continues the last one, with the batch of its view, and whoever has it has it so.
-void TrainChecker::follow(const std::string& id, const Json& told, const model::View& view) {
+void TrainChecker::follow(const std::string& id, const train::StepReport& told,
+                          const model::View& view) {
   const ToyReplay::Plan plan = replay_.next(view.batch.global);
-  if (told["epoch"] != plan.epoch || told["position"] != plan.from ||
-      told["samples"] != plan.samples) {
-    violate(text(id, " tells of step ", plan.step, " at epoch ", told["epoch"].dump(),
-                 ", position ", told["position"].dump(), ", ", told["samples"].dump(),
-                 " samples, instead of ", plan.epoch, ", ", plan.from, ", ", plan.samples));
+  if (told.epoch.value() != plan.epoch || told.position != plan.from ||
+      told.samples != plan.samples) {
+    violate(text(id, " tells of step ", plan.step, " at epoch ", told.epoch, ", position ",
+                 told.position, ", ", told.samples, " samples, instead of ", plan.epoch, ", ",
+                 plan.from, ", ", plan.samples));
   }
   advance(view);
   for (const model::Member& member : view.members) {
-    const auto& digests = workers_[member.id].digests;
-    const auto mine = digests.find(plan.step);
-    if (mine == digests.end() || mine->second == replay_.digest_after(plan.step)) continue;
+    const auto& signs = workers_[member.id].signs;
+    const auto mine = signs.find(plan.step);
+    if (mine == signs.end() || mine->second == replay_.sign_after(plan.step)) continue;
     if (dead_.contains(member.id) || !views_.rbegin()->second.rank_of(member.id)) continue;
     violate(text(member.id, " has another state after step ", plan.step, " of view ",
                  view.generation, " than the reference"));
@@ -198,7 +199,8 @@ void TrainChecker::follow(const std::string& id, const Json& told, const model::
 }
 
 void TrainChecker::check_ledgers(const std::vector<os::Disk*>& disks, const std::string& job_dir) {
-  data::Verifier verifier(job_.samples);
+  const bool is_stream = job_.catalog != nullptr;
+  data::Verifier verifier(is_stream ? model::SampleCount::unknown() : job_.samples);
   for (os::Disk* disk : disks) {
     const auto owners = data::ledger_owners(*disk, job_dir);
     if (!owners.ok()) return violate(owners.error().message);
@@ -221,7 +223,11 @@ void TrainChecker::check_ledgers(const std::vector<os::Disk*>& disks, const std:
   const data::Verification done = verifier.finish();
   const std::string what = done.violations.empty() ? done.reason : done.violations[0].detail;
   if (!done.proven()) violate(text("the ledgers prove nothing: ", what));
-  if (done.steps < job_.steps) violate(text("the ledgers have ", done.steps, " steps"));
+  if (is_stream && done.samples != job_.samples) {
+    violate(text("the ledgers have ", done.samples, " of ", job_.samples, " records"));
+  }
+  if (!is_stream && done.steps < job_.steps)
+    violate(text("the ledgers have ", done.steps, " steps"));
   for (const model::LedgerRecord& record : verifier.history()) {
     const auto told = told_.find(record.step);
     if (told != told_.end() && told->second != record.generation) {

@@ -13,6 +13,7 @@
 #include "edl/membership/rules.h"
 #include "edl/model/view.h"
 #include "edl/os/disk.h"
+#include "edl/train/reporter.h"
 #include "tests/world/train_toy.h"
 
 namespace edl::tests {
@@ -30,9 +31,9 @@ class TrainChecker {
   void on_published(const model::View& view);
   void on_recorded(model::Step step);
   // A worker has the state after `step`.
-  void on_applied(const std::string& id, model::Step step, std::uint64_t digest);
+  void on_applied(const std::string& id, model::Step step, const Toy::Sign& sign);
   // A worker tells of a step, as events.jsonl has it. What the store holds was told before.
-  void on_told(const std::string& id, const Json& step);
+  void on_told(const std::string& id, const train::StepReport& told);
   void on_ended(const std::string& id) { dead_.insert(id); }
   // At the end, with the disks of all nodes.
   void check_ledgers(const std::vector<os::Disk*>& disks, const std::string& job_dir);
@@ -44,7 +45,7 @@ class TrainChecker {
  private:
   struct Worker {
     model::Step last{};
-    std::map<model::Step, std::uint64_t> digests{};  // the latest of each step
+    std::map<model::Step, Toy::Sign> signs{};  // the latest of each step
   };
   void check_shape(const model::View& view);
   void check_rate(const model::View& view, const model::View* before);
@@ -56,7 +57,7 @@ class TrainChecker {
   // The view in which a step was computed, when all that was published since is known.
   const model::View& view_of(model::Step step, model::Generation told) const;
   void fill_until(model::Step step, model::Generation told);
-  void follow(const std::string& id, const Json& told, const model::View& view);
+  void follow(const std::string& id, const train::StepReport& told, const model::View& view);
 
   const ToyJob job_;
   const membership::Rules rules_;

@@ -57,6 +57,37 @@ TrainWorldOptions options_of(std::uint64_t seed) {
   return options;
 }
 
+// The next leader was heard of rarely until now; that is not held against it.
+TEST(TrainWorld, the_death_of_a_leader_costs_nobody_else_its_place) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    TrainWorld world({.seed = seed,
+                      .nodes = 8,
+                      .faults = 0,
+                      .hunt = "idle",
+                      .hunt_after = 1s,
+                      .hunts = 6,
+                      .job = {.logical_workers = 8, .steps = 1000},
+                      .max = 8,
+                      .wanted = 8,
+                      .scales = false});
+    world.run();
+    ASSERT_EQ(world.violation(), "") << seed;
+    const model::View* before = nullptr;
+    int deaths = 0;
+    for (const auto& [generation, view] : world.checker().all_views()) {
+      if (view.cause == model::Cause::kDeath) {
+        ++deaths;
+        for (const model::Member& member : before->members) {
+          EXPECT_TRUE(view.rank_of(member.id) || member.id == view.who)
+              << seed << ": " << view.reason;
+        }
+      }
+      before = &view;
+    }
+    EXPECT_EQ(deaths, 6) << seed;
+  }
+}
+
 // Seeds that found something:
 //   412  a checkpoint that the job went on without counted again after the next loss.
 TEST(TrainWorld, seeds_of_old_mistakes) {

@@ -43,6 +43,16 @@ Numbers gradient(const Numbers& weights, const std::vector<std::uint64_t>& indic
   return sum;
 }
 
+// On held-out samples; of very different sizes again.
+double probe(const Numbers& weights, std::uint64_t from, std::uint64_t to) {
+  double sum = 0;
+  for (std::uint64_t i = from; i < to; ++i) sum += weights[i % weights.size()] * feature(i, 77);
+  return sum;
+}
+
+// What was evaluated changes the state, as a schedule by the best metric does.
+void heed(Numbers& momentum, double probe) { momentum[0] += static_cast<float>(0.001 * probe); }
+
 void update(Numbers& weights, Numbers& momentum, const std::array<Numbers, 2>& sums,
             double lr_factor) {
   const auto& [exact, rounded] = sums;
@@ -65,6 +75,10 @@ std::uint64_t digest_of(const Numbers& weights, const Numbers& momentum) {
   return digest;
 }
 
+std::uint64_t resized(std::uint64_t history, std::uint32_t before, std::uint32_t now) {
+  return mix64(history ^ (std::uint64_t{before} << 32 | now));
+}
+
 Numbers first_weights(std::uint64_t seed) {
   Random random(seed);
   Numbers weights{};
@@ -72,27 +86,57 @@ Numbers first_weights(std::uint64_t seed) {
   return weights;
 }
 
+// The mean over all of them, in the shares of `parts`.
+double probed(const Numbers& weights, std::uint32_t parts) {
+  std::vector<std::optional<double>> shares;
+  std::uint64_t at = 0;
+  for (std::uint32_t v = 0; v < parts; ++v) {
+    const std::uint64_t end = at + Toy::kHeldOut / parts + (v < Toy::kHeldOut % parts ? 1 : 0);
+    shares.emplace_back(probe(weights, at, end));
+    at = end;
+  }
+  const std::span<const std::optional<double>> all(shares);
+  return *model::tree_sum<double>(all, {0, parts}) / static_cast<double>(Toy::kHeldOut);
+}
+
 }  // namespace
 
 Result<void> Toy::initialise(std::uint64_t seed) {
   weights_ = first_weights(seed);
   momentum_ = {};
+  history_ = 0;
   return {};
 }
 
 std::vector<train::StateTensor> Toy::state() {
   const auto bytes = [](Numbers& numbers) { return std::as_writable_bytes(std::span(numbers)); };
   return {{"model/weights", checkpoint::Dtype::kF32, {kNumbers}, bytes(weights_)},
-          {"optimizer/weights/momentum", checkpoint::Dtype::kF32, {kNumbers}, bytes(momentum_)}};
+          {"optimizer/weights/momentum", checkpoint::Dtype::kF32, {kNumbers}, bytes(momentum_)},
+          {"user/history",
+           checkpoint::Dtype::kI64,
+           {1},
+           std::as_writable_bytes(std::span(&history_, 1))}};
 }
 
-Result<train::PartSums> Toy::compute(const train::Part& part, std::span<const ByteSpan> sums) {
+Result<train::PartSums> Toy::compute(const train::Part& part, const train::PartRoom& room) {
   std::vector<std::uint64_t> samples;
   for (const std::uint64_t index : part.indices) {
-    samples.push_back(drawn(part.seed, part.epoch.value(), index));
+    const std::uint64_t sample = stream_ == nullptr ? index : stream_->identity(index);
+    samples.push_back(drawn(part.seed, part.epoch.value(), sample));
   }
   const Numbers numbers = gradient(weights_, samples, part.step_samples);
-  for (const ByteSpan& into : sums) std::memcpy(into.data(), numbers.data(), sizeof numbers);
+  const ConstBytes all = std::as_bytes(std::span(numbers));
+  for (std::size_t i = 0; i < room.sums.size(); ++i) {
+    if (room.gradients == nullptr || i >= gradient_segments()) {
+      std::memcpy(room.sums[i].data(), all.data(), all.size());
+      continue;
+    }
+    constexpr std::size_t kHalf = kNumbers / 2 * sizeof(float);
+    room.gradients->take(i, kHalf, all.subspan(kHalf), 1);  // the end first, as backward does
+    room.gradients->taken_from(i, kHalf);
+    room.gradients->take(i, 0, all.first(kHalf), 1);
+    room.gradients->taken_from(i, 0);
+  }
   return train::PartSums{.loss = static_cast<double>(part.indices.size())};
 }
 
@@ -102,16 +146,22 @@ Result<train::Applied> Toy::apply(const train::ReducedStep& step) {
   std::memcpy(exact.data(), step.sums[0].data(), sizeof exact);
   collective::widen(collective::Element::kBf16, step.sums[1],
                     std::as_writable_bytes(std::span(rounded)));
+  if (!step.evaluation.empty()) heed(momentum_, step.evaluation.at("probe"));
   update(weights_, momentum_, {exact, rounded}, step.lr_factor);
-  if (seen_) seen_(step.step, digest());
+  if (step.members_before) history_ = resized(history_, *step.members_before, step.members);
+  if (seen_) seen_(step.step, sign());
   return train::Applied{.hyper = {{"lr", 0.05 * step.lr_factor}}};
 }
 
-std::uint64_t Toy::digest() const { return digest_of(weights_, momentum_); }
+Result<std::vector<double>> Toy::evaluate(std::uint64_t from, std::uint64_t to) {
+  return std::vector<double>{probe(weights_, from, to)};
+}
+
+Toy::Sign Toy::sign() const { return {digest_of(weights_, momentum_), history_}; }
 
 ToyReplay::ToyReplay(const ToyJob& job) : job_(job) {
   State first{.weights = first_weights(job.seed)};
-  first.digest = digest_of(first.weights, first.momentum);
+  first.sign.digest = digest_of(first.weights, first.momentum);
   states_.push_back(first);
 }
 
@@ -125,7 +175,7 @@ void ToyReplay::back_to(model::Step step) {
   if (step < here().step) states_.resize(step.value() + 1);
 }
 
-void ToyReplay::advance(std::uint64_t batch, double lr_factor) {
+void ToyReplay::advance(std::uint64_t batch, double lr_factor, const model::Crowd& crowd) {
   State state = states_.back();
   const Plan plan = next(batch);
   const model::SampleOrder order(job_.samples, job_.seed, model::Epoch(plan.epoch));
@@ -135,7 +185,10 @@ void ToyReplay::advance(std::uint64_t batch, double lr_factor) {
     const std::uint64_t more = v < plan.samples % job_.logical_workers ? 1 : 0;
     std::vector<std::uint64_t> indices;
     for (auto left = plan.samples / job_.logical_workers + more; left > 0; --left) {
-      indices.push_back(drawn(job_.seed, plan.epoch, order.at(at++)));
+      const std::uint64_t sample =
+          job_.catalog == nullptr ? order.at(at) : job_.catalog->identity(at);
+      indices.push_back(drawn(job_.seed, plan.epoch, sample));
+      ++at;
     }
     if (!indices.empty()) parts.push_back(gradient(state.weights, indices, plan.samples));
   }
@@ -148,8 +201,15 @@ void ToyReplay::advance(std::uint64_t batch, double lr_factor) {
     exact[i] = *model::tree_sum<float>(std::span<const std::optional<float>>(column), {0, count});
     rounded[i] = collective::bf16_value(collective::bf16_bits(exact[i]));
   }
+  if (plan.from == 0 && plan.epoch > 0) {
+    heed(state.momentum, probed(state.weights, static_cast<std::uint32_t>(parts.size())));
+  }
   update(state.weights, state.momentum, {exact, rounded}, lr_factor);
-  state.digest = digest_of(state.weights, state.momentum);
+  state.sign.digest = digest_of(state.weights, state.momentum);
+  if (plan.step > model::Step(1) && crowd.generation != state.trained_by.generation) {
+    state.sign.history = resized(state.sign.history, state.trained_by.members, crowd.members);
+  }
+  state.trained_by = crowd;
   state.here.step = plan.step;
   state.here.position = at == job_.samples ? 0 : at;
   if (at == job_.samples) state.here.epoch = state.here.epoch.next();

@@ -9,34 +9,53 @@
 #include <vector>
 
 #include "edl/model/position.h"
+#include "edl/model/view.h"
 #include "edl/train/trainee.h"
+#include "tests/world/train_stream.h"
 
 namespace edl::tests {
 
 class Toy final : public train::Trainee {
  public:
   static constexpr std::size_t kNumbers = 5;
-  using Seen = std::function<void(model::Step, std::uint64_t digest)>;
+  static constexpr std::uint64_t kHeldOut = 11;
+  // The digest is of what the numbers are, the history of who trained together.
+  struct Sign {
+    std::uint64_t digest = 0;
+    std::uint64_t history = 0;
+    bool operator==(const Sign&) const = default;
+  };
+  using Seen = std::function<void(model::Step, const Sign&)>;
 
   explicit Toy(std::uint64_t samples, Seen seen = nullptr) : samples_(samples), seen_(seen) {}
+  // Of samples whose number is not known to it.
+  Toy(ToyStream& stream, Seen seen)
+      : samples_(model::SampleCount::unknown()), stream_(&stream), seen_(std::move(seen)) {}
 
-  std::uint64_t samples() const override { return samples_; }
+  model::SampleCount samples() const override { return samples_; }
+  train::Stream* stream() override { return stream_; }
   std::vector<collective::Segment> segments() const override {
     return {{collective::Element::kF32, kNumbers}, {collective::Element::kBf16, kNumbers}};
   }
   std::size_t gradient_segments() const override { return 1; }
   Result<void> initialise(std::uint64_t seed) override;
   std::vector<train::StateTensor> state() override;
-  Result<train::PartSums> compute(const train::Part& part, std::span<const ByteSpan> sums) override;
+  bool streams_gradients() const override { return true; }
+  Result<train::PartSums> compute(const train::Part& part, const train::PartRoom& room) override;
   Result<train::Applied> apply(const train::ReducedStep& step) override;
+  std::vector<std::string> evaluation_names() const override { return {"probe"}; }
+  std::uint64_t held_out() const override { return kHeldOut; }
+  Result<std::vector<double>> evaluate(std::uint64_t from, std::uint64_t to) override;
 
-  std::uint64_t digest() const;
+  Sign sign() const;
 
  private:
-  std::uint64_t samples_;
+  model::SampleCount samples_;
+  ToyStream* stream_ = nullptr;
   Seen seen_;
   std::array<float, kNumbers> weights_{};
   std::array<float, kNumbers> momentum_{};
+  std::uint64_t history_ = 0;  // state that the program has registered
 };
 
 struct ToyJob {
@@ -45,6 +64,7 @@ struct ToyJob {
   std::uint64_t batch = 8;
   std::uint32_t logical_workers = 4;
   std::uint64_t steps = 200;
+  const ToyCatalog* catalog = nullptr;  // of a stream, which is trained to its end
 };
 
 // What the toy must be after each step, when each had the batch that is told here.
@@ -53,7 +73,7 @@ class ToyReplay {
   explicit ToyReplay(const ToyJob& job);
 
   const model::Position& here() const { return states_.back().here; }
-  std::uint64_t digest_after(model::Step step) const { return states_[step.value()].digest; }
+  const Toy::Sign& sign_after(model::Step step) const { return states_[step.value()].sign; }
   struct Plan {
     model::Step step;
     std::uint64_t epoch = 0;
@@ -61,7 +81,7 @@ class ToyReplay {
     std::uint64_t samples = 0;
   };
   Plan next(std::uint64_t batch) const;
-  void advance(std::uint64_t batch, double lr_factor);
+  void advance(std::uint64_t batch, double lr_factor, const model::Crowd& crowd = {});
   // All after this step is forgotten.
   void back_to(model::Step step);
 
@@ -71,7 +91,8 @@ class ToyReplay {
     model::Position here{};
     Numbers weights{};
     Numbers momentum{};
-    std::uint64_t digest = 0;
+    model::Crowd trained_by{};
+    Toy::Sign sign{};
   };
   const ToyJob job_;
   std::vector<State> states_;  // after step 0, 1, ...

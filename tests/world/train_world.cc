@@ -63,14 +63,18 @@ class TrainWorld::Member final : public os::Program {
                     return std::chrono::duration_cast<Duration>(cost * owner_.slowness(host_));
                   }),
         files_(system, [this] { return random_.between(Duration(100us), Duration(5ms)); }),
-        toy_(owner.options_.job.samples,
-             [this](model::Step step, std::uint64_t digest) {
-               owner_.checker_.on_applied(id_, step, digest);
-             }),
-        worker_(system, store_, {training_, files_}, toy_, options(owner, id_, host_),
+        stream_(
+            owner.source_,
+            [this] {
+              const Duration late = (host_.back() - '0') * 50ms;  // as if of a network's disk
+              return owner_.world_.now().time_since_epoch() - late;
+            },
+            Random(owner.options_.seed * 1000 + static_cast<std::uint64_t>(owner.next_id_))),
+        toy_(make_toy()),
+        worker_(system, store_, {training_, files_}, *toy_, options(owner, id_, host_),
                 {.events =
-                     [this](const std::vector<Json>& events) {
-                       for (const Json& event : events) tell(event);
+                     [this](const std::vector<train::Report>& reports) {
+                       for (const train::Report& report : reports) tell(report);
                      },
                  .state = [](model::WorkerState, const std::string&) {},
                  .stop_me = [](std::size_t, const model::Fault&) {},
@@ -120,10 +124,22 @@ class TrainWorld::Member final : public os::Program {
     return options;
   }
 
-  void tell(const Json& event) {
+  std::unique_ptr<Toy> make_toy() {
+    const auto seen = [this](model::Step step, const Toy::Sign& sign) {
+      owner_.look_at_store();
+      owner_.checker_.on_applied(id_, step, sign);
+    };
+    if (owner_.options_.is_stream) return std::make_unique<Toy>(stream_, seen);
+    return std::make_unique<Toy>(owner_.options_.job.samples, seen);
+  }
+
+  void tell(const train::Report& report) {
     owner_.look_at_store();
-    if (event["event"] == "step") owner_.checker_.on_told(id_, event);
-    if (event["event"] == "view") owner_.world_.trace().hit("train.view_told");
+    if (const auto* step = std::get_if<train::StepReport>(&report)) {
+      owner_.checker_.on_told(id_, *step);
+    } else if (std::holds_alternative<train::ViewReport>(report)) {
+      owner_.world_.trace().hit("train.view_told");
+    }
   }
 
   os::System& system_;
@@ -134,7 +150,8 @@ class TrainWorld::Member final : public os::Program {
   store::EtcdStore store_;
   train::TimedExecutor training_;
   train::TimedExecutor files_;
-  Toy toy_;
+  ToyStream stream_;
+  std::unique_ptr<Toy> toy_;
   train::Worker worker_;
 };
 
@@ -216,7 +233,9 @@ class TrainWorld::Person final : public os::Program {
 TrainWorld::TrainWorld(const TrainWorldOptions& options)
     : options_(options),
       shows_(std::getenv("EDL_SHOW") != nullptr),
-      checker_(options.job, rules(), [this](std::string_view what) { world_.trace().hit(what); }),
+      source_(options.job.samples),
+      catalog_(source_),
+      checker_(toy_job(), rules(), [this](std::string_view what) { world_.trace().hit(what); }),
       world_({.seed = options.seed, .quiet = !shows_}) {
   if (shows_) {
     world_.trace().listen([](Time time, std::string_view who, std::string_view line) {
@@ -271,9 +290,19 @@ membership::Rules TrainWorld::rules() const {
                           .warmup_samples = options_.warmup_samples,
                           .steps = options_.job.steps,
                           .replace_after = options_.replace_after};
+  if (options_.is_stream) {
+    rules.steps.reset();
+    rules.epochs = 1;
+  }
   if (options_.policy == model::BatchPolicy::kCapped) rules.batch_max = options_.job.batch * 2;
   if (options_.policy == model::BatchPolicy::kAdaptive) rules.batch_max = options_.job.batch * 4;
   return rules;
+}
+
+ToyJob TrainWorld::toy_job() const {
+  ToyJob job = options_.job;
+  if (options_.is_stream) job.catalog = &catalog_;
+  return job;
 }
 
 double TrainWorld::slowness(const std::string& host) const {
@@ -328,11 +357,11 @@ void TrainWorld::run_for(Duration duration) {
 }
 
 void TrainWorld::hunt() {
-  if (world_.now().time_since_epoch() < options_.hunt_after) return;
+  if (world_.now().time_since_epoch() < options_.hunt_after + hunted_ * 1s) return;
   for (const auto& [id, member] : alive_) {
     const membership::Core& core = member->worker().core();
     if (!core.leads() || core.change_phase() != options_.hunt) continue;
-    hunting_ = false;
+    hunting_ = ++hunted_ < options_.hunts;
     return member->kill();
   }
 }
@@ -377,6 +406,7 @@ void TrainWorld::look_at_store() {
       store_->core().history().revision() == seen_revision_)
     return;
   seen_revision_ = store_->core().history().revision();
+  if (options_.is_stream) look_at_catalog();
   const membership::JobKeys keys(kJob);
   // Answers the value of a key when it is another than the last time.
   const auto news = [this](const std::string& key, store::Revision& seen) -> std::optional<Json> {
@@ -397,10 +427,26 @@ void TrainWorld::look_at_store() {
   }
 }
 
+// Entries come one after the other and stay as they are.
+void TrainWorld::look_at_catalog() {
+  const membership::JobKeys keys(kJob);
+  while (const store::Version* const now = store_->core().history().find(
+             keys.prefix() + train::catalog_name(catalog_.entries()))) {
+    const std::string problem = catalog_.add(now->value);
+    if (!problem.empty()) return violate(problem);
+    world_.trace().hit("stream.entry");
+  }
+}
+
 void TrainWorld::on_result(const std::string& value) {
   result_ = value;
   const Json json = *parse_json(value);
   if (json["state"] != "finished") return violate(text("the result is ", value));
+  if (options_.is_stream) {
+    if (const std::string problem = catalog_.problem_at_end(); !problem.empty()) violate(problem);
+    if (json["samples"] != source_.records()) violate(text("the result is ", value));
+    return;
+  }
   if (json["step"] != options_.job.steps) return violate(text("the result is ", value));
 }
 

@@ -23,13 +23,15 @@ struct TrainWorldOptions {
   int faults = 6;
   std::vector<model::Fault> drills{};  // once on each node
   std::string hunt{};                  // the first leader in this phase of a change is killed ...
-  Duration hunt_after{};               // ... from then on
+  Duration hunt_after{};               // ... from then on,
+  int hunts = 1;                       // and as often, a second apart
   Duration blind{};                    // the first joiner about to be published hears no store ...
   Duration blind_after{};              // ... for so long, from then on
   int slow_node = -1;                  // computes `slowness` times slower ...
   double slowness = 1;
   Duration slow_until{};  // ... until then
   ToyJob job{};
+  bool is_stream = false;  // samples of the job come while it trains, and it ends with them
   std::uint32_t min = 1;
   std::uint32_t max = 4;
   std::uint32_t wanted = 3;
@@ -78,10 +80,12 @@ class TrainWorld {
   void violate(const std::string& what);
   void on_result(const std::string& value);
   void look_at_store();
+  void look_at_catalog();
   int node_called(const std::string& host) const;
   void count_drills(const std::string& host, bool leads);
   void check_ledgers();
   membership::Rules rules() const;
+  ToyJob toy_job() const;
   double slowness(const std::string& host) const;
 
   const TrainWorldOptions options_;
@@ -97,8 +101,11 @@ class TrainWorld {
   store::Revision view_revision_ = 0;
   store::Revision recorded_revision_ = 0;
   std::map<std::string, Member*> alive_;
+  int hunted_ = 0;
   bool hunting_ = false;
   bool blinding_ = false;
+  ToySource source_;
+  ToyCatalog catalog_;
   TrainChecker checker_;
   os::VirtualWorld world_;  // last: its processes tell the rest when they end
 };

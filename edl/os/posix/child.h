@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <memory>
 
 #include "edl/os/posix/descriptor.h"
@@ -14,7 +15,8 @@ namespace edl::os {
 // process is reaped even when nobody wants the report any more.
 class ExitWatch : public std::enable_shared_from_this<ExitWatch> {
  public:
-  ExitWatch(boost::asio::io_context& loop, Descriptor pidfd, ExitDone exited);
+  // `group` is the number of the process group that ends with it; 0: it ends alone.
+  ExitWatch(boost::asio::io_context& loop, Descriptor pidfd, ExitDone exited, int group = 0);
 
   // For children of this process (or adopted ones) only.
   void start();
@@ -25,9 +27,12 @@ class ExitWatch : public std::enable_shared_from_this<ExitWatch> {
 
  private:
   void reap();
+  void sweep(Exit exit, int looks_left);
 
   boost::asio::posix::stream_descriptor pidfd_;
+  boost::asio::steady_timer timer_;
   ExitDone exited_;
+  const int group_;
   bool over_ = false;
 };
 

@@ -28,4 +28,10 @@ std::optional<int> terminal_columns();
 int process_id();
 Result<void> signal_descendant(int pid, int ancestor, Signal signal);
 
+// Sends the signal to all processes of the group whose first process had this number; kNotFound
+// when there are none. For a group that we know to be of ours: nobody checks that here.
+Result<void> signal_group(int group, Signal signal);
+// Whether one of them still runs.
+bool has_group(int group);
+
 }  // namespace edl::os

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "edl/os/system.h"
+#include "edl/os/loop.h"
 
 namespace edl::os {
 
@@ -19,11 +19,7 @@ struct PosixOptions {
 // Set by `spawn` for the child's `main`, which hands the number on.
 inline constexpr const char* kParentVariable = "EDL_PARENT_FD";
 
-class PosixSystem : public System {
- public:
-  // Runs callbacks until `finish`; answers its code. Called again, it goes on where it stopped.
-  virtual int run() = 0;
-};
+class PosixSystem : public LoopSystem {};
 
 std::unique_ptr<PosixSystem> posix_system(const PosixOptions& options);
 

@@ -56,6 +56,9 @@ void VirtualConnection::write(int i, std::span<const ConstBytes> pieces, WriteDo
   EDL_CHECK(pieces.size() <= Stream::kPiecesMax);
   end.write_done = std::move(done);
   Bytes all;
+  std::size_t bytes = 0;
+  for (const ConstBytes piece : pieces) bytes += piece.size();
+  all.reserve(bytes);
   for (const ConstBytes piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
   for (std::size_t at = 0; at < all.size();) {
     std::size_t length = std::min(all.size() - at, kSegmentBytesMax);

@@ -117,11 +117,17 @@ void VirtualDisk::arm(std::uint64_t calls, std::function<void(int owner)> blow) 
   blow_ = std::move(blow);
 }
 
-void VirtualDisk::before_change(int owner) {
-  if (!blow_ || calls_left_-- > 0) return;
-  const auto blow = std::move(blow_);
-  blow_ = nullptr;
-  blow(owner);
+bool VirtualDisk::before_change(int owner) {
+  ++changes_;
+  if (blow_ && calls_left_-- == 0) {
+    const auto blow = std::move(blow_);
+    blow_ = nullptr;
+    blow(owner);
+  }
+  if (!failing_in_ || (*failing_in_)-- > 0) return false;
+  failing_in_.reset();
+  trace_.hit("fault.disk_call_error");
+  return true;
 }
 
 void VirtualDisk::flip_bit(const std::string& path, std::uint64_t offset) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,18 @@ class VirtualDisk {
   // is. Whatever it does, does happen between two system calls of that process.
   void arm(std::uint64_t calls, std::function<void(int owner)> blow);
   void disarm() { blow_ = nullptr; }
-  bool armed() const { return blow_ != nullptr; }
+  bool armed() const { return blow_ != nullptr || failing_in_.has_value(); }
+  // The call number `calls` from now that changes something fails: nothing is done, but of a write
+  // the first half.
+  void fail_call(std::uint64_t calls) { failing_in_ = calls; }
+  // Calls so far that change something.
+  std::uint64_t changes() const { return changes_; }
   // No fault waits any more.
   void calm() {
     disarm();
     unlimit();
     fail_next_sync_ = false;
+    failing_in_.reset();
   }
   void flip_bit(const std::string& path, std::uint64_t offset);
 
@@ -77,7 +84,8 @@ class VirtualDisk {
   void settle(Inode& inode);
   bool keep_part(const Write& write, Bytes& content);
   std::uint64_t used_bytes() const;
-  void before_change(int owner);
+  // Whether the change must fail.
+  bool before_change(int owner);
   Result<void> grow(std::uint64_t more);
   Result<void> sync(Inode& inode, const std::string& path);
   bool is_folder(const std::string& path) const;
@@ -92,6 +100,8 @@ class VirtualDisk {
   bool fail_next_sync_ = false;
   std::uint64_t calls_left_ = 0;
   std::function<void(int owner)> blow_;
+  std::optional<std::uint64_t> failing_in_;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace edl::os

@@ -8,6 +8,9 @@ namespace edl::os {
 namespace {
 
 Error dead() { return {Code::kUnavailable, "this process has ended"}; }
+Error broken(const std::string& path) {
+  return {Code::kUnavailable, text("cannot change ", path, ": Input/output error")};
+}
 
 // "a//b/" -> "a/b".
 std::string tidy(const std::string& path) {
@@ -57,28 +60,34 @@ class VirtualFile final : public File {
   }
 
   Result<void> truncate(std::uint64_t bytes) override {
+    const bool fails = disk_.before_change(opened_.owner);
     EDL_TRY(may_write());
+    if (fails) return broken(opened_.path);
     if (bytes > opened_.inode->current.size())
       EDL_TRY(disk_.grow(bytes - opened_.inode->current.size()));
     return record({bytes, {}, true});
   }
 
   Result<void> sync() override {
-    disk_.before_change(opened_.owner);
+    if (disk_.before_change(opened_.owner)) disk_.fail_next_sync();
     if (!running_()) return dead();
     return disk_.sync(*opened_.inode, opened_.path);
   }
 
  private:
-  Result<void> may_write() {
-    disk_.before_change(opened_.owner);
+  Result<void> may_write() const {
     if (!running_()) return dead();
     if (opened_.mode != Open::kRead) return {};
     return Error{Code::kInvalid, text("cannot write ", opened_.path, ": opened for reading")};
   }
 
   Result<void> write(std::uint64_t offset, ConstBytes bytes) {
+    const bool fails = disk_.before_change(opened_.owner);
     EDL_TRY(may_write());
+    if (fails) {
+      EDL_TRY(record({offset, copy_bytes(bytes.first(bytes.size() / 2)), false}));
+      return broken(opened_.path);
+    }
     const std::uint64_t end = offset + bytes.size();
     if (end > opened_.inode->current.size())
       EDL_TRY(disk_.grow(end - opened_.inode->current.size()));
@@ -102,9 +111,10 @@ class VirtualDiskFace final : public Disk {
       : disk_(disk), owner_(owner), running_(std::move(running)) {}
 
   Result<std::unique_ptr<File>> open(const std::string& raw, Open mode) override {
-    if (mode != Open::kRead) disk_.before_change(owner_);
+    const bool fails = mode != Open::kRead && disk_.before_change(owner_);
     if (!running_()) return dead();
     const std::string path = tidy(raw);
+    if (fails) return broken(path);
     auto found = disk_.current_.find(path);
     const bool there = found != disk_.current_.end();
     if (there && found->second.inode == nullptr) return wrong("open", path, "Is a directory");
@@ -123,10 +133,11 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> rename(const std::string& raw_from, const std::string& raw_to) override {
-    disk_.before_change(owner_);
+    const bool fails = disk_.before_change(owner_);
     if (!running_()) return dead();
     const std::string from = tidy(raw_from);
     const std::string to = tidy(raw_to);
+    if (fails) return broken(from);
     if (!exists(from)) return missing("rename", from);
     EDL_TRY(has_folder("rename", to));
     if (disk_.is_folder(to)) return wrong("rename to", to, "Is a directory");
@@ -135,9 +146,10 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> remove(const std::string& raw) override {
-    disk_.before_change(owner_);
+    const bool fails = disk_.before_change(owner_);
     if (!running_()) return dead();
     const std::string path = tidy(raw);
+    if (fails) return broken(path);
     if (!exists(path)) return missing("remove", path);
     if (disk_.is_folder(path) && !names_in(path).empty()) {
       return wrong("remove", path, "Directory not empty", Code::kConflict);
@@ -147,9 +159,10 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> make_directory(const std::string& raw) override {
-    disk_.before_change(owner_);
+    const bool fails = disk_.before_change(owner_);
     if (!running_()) return dead();
     const std::string path = tidy(raw);
+    if (fails) return broken(path);
     if (exists(path)) {
       if (disk_.is_folder(path)) return {};
       return wrong("make the folder", path, "a file has this name", Code::kConflict);
@@ -160,9 +173,10 @@ class VirtualDiskFace final : public Disk {
   }
 
   Result<void> sync_directory(const std::string& raw) override {
-    disk_.before_change(owner_);
+    const bool fails = disk_.before_change(owner_);
     if (!running_()) return dead();
     const std::string path = tidy(raw);
+    if (fails) return broken(path);
     if (!disk_.is_folder(path)) return missing("sync the folder", path);
     auto& pending = disk_.pending_;
     std::size_t upto = 0;

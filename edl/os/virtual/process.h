@@ -34,8 +34,9 @@ class VirtualProcess : public std::enable_shared_from_this<VirtualProcess> {
   }
   // Like `deliver`, at a later time.
   void deliver_after(Duration delay, Task task) {
-    events_.after(delay,
-                  [self = shared_from_this(), task = std::move(task)] { self->deliver(task); });
+    events_.after(delay, [self = shared_from_this(), task = std::move(task)]() mutable {
+      self->deliver(std::move(task));
+    });
   }
 
   void pause() { paused_ = true; }
@@ -66,7 +67,8 @@ class VirtualProcess : public std::enable_shared_from_this<VirtualProcess> {
   std::map<Signal, Task> on_signal;
   std::weak_ptr<VirtualProcess> parent;
   bool dies_with_parent = false;
-  Task on_death;  // tells the parent or restarts it; runs in the world, not in this process
+  bool in_group = false;  // and so are its children, who die with it
+  Task on_death;          // tells the parent or restarts it; runs in the world, not in this process
   Exit exit;
 
  private:

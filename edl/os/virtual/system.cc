@@ -77,7 +77,8 @@ class VirtualProcesses final : public Processes {
     const ProcessPtr self = self_.lock();
     const ProcessPtr child = world_.make_process(self->node, spawn.argv);
     child->parent = self_;
-    child->dies_with_parent = spawn.dies_with_parent;
+    child->dies_with_parent = spawn.dies_with_parent || self->in_group;
+    child->in_group = spawn.as_group || self->in_group;
     auto [ours, theirs] = world_.network_.pair(self, child);
     child->system = virtual_system(world_, child, std::move(theirs));
     const auto told = std::make_shared<ExitDone>(std::move(exited));

@@ -5,6 +5,7 @@
 
 #include "edl/base/random.h"
 #include "edl/train/builtin/mlp.h"
+#include "edl/train/builtin/programs.h"
 
 namespace edl::train {
 namespace {
@@ -49,6 +50,13 @@ TEST(Mlp, the_gradient_is_the_slope_of_the_loss) {
     const float below = Mlp::mean_gradient(moved, data, indices, unused);
     EXPECT_NEAR(gradient[at], (above - below) / (2 * kStep), 2e-3) << at;
   }
+}
+
+TEST(Builtin, has_a_fingerprint_that_is_always_the_same) {
+  const auto first = builtin_program("builtin:mlp", {});
+  const auto second = builtin_program("builtin:linear", {"--lr=0.5"});
+  EXPECT_EQ(first->facts["fingerprint"]["known"].get<std::string>().size(), 16u);
+  EXPECT_EQ(first->facts["fingerprint"], second->facts["fingerprint"]);
 }
 
 TEST(Mlp, learns_the_digits) {

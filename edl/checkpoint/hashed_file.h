@@ -1,33 +1,13 @@
-// SHA-256 of bytes that come piece by piece, and a file that is hashed while it is written.
+// A file that is hashed while it is written, and files that are read piece by piece.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
+#include "edl/base/sha256.h"
 #include "edl/os/disk.h"
 
-struct evp_md_ctx_st;
-
 namespace edl::checkpoint {
-
-class Sha256 {
- public:
-  Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
-
-  void add(ConstBytes bytes);
-  // Lower-case hex; ends the hash.
-  std::string finish();
-
- private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
-};
 
 // Writes a file from its beginning. Bytes are hashed in pieces, just before they are written.
 class HashedWriter {

@@ -1,9 +1,6 @@
-#include "edl/checkpoint/sha256.h"
-
-#include <openssl/evp.h>
+#include "edl/checkpoint/hashed_file.h"
 
 #include <algorithm>
-#include <array>
 
 #include "edl/base/text.h"
 
@@ -13,24 +10,6 @@ namespace {
 constexpr std::size_t kPieceBytes = 256 * 1024;  // stays in cache between hash and write
 
 }  // namespace
-
-void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  EDL_CHECK(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
-}
-Sha256::~Sha256() = default;
-
-void Sha256::add(ConstBytes bytes) {
-  EDL_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-}
-
-std::string Sha256::finish() {
-  std::array<std::byte, 32> digest{};
-  EDL_CHECK(EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()),
-                               nullptr) == 1);
-  return hex(digest);
-}
 
 Result<void> HashedWriter::add(ConstBytes bytes) {
   while (!bytes.empty()) {

@@ -1,0 +1,97 @@
+"""Jobs of EDL with measured models, for the benchmarks beside this file."""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent  # where it is copied to: bench/engines
+EDL = BENCH.parent / "bin/edl"
+ENGINES = BENCH / "engines"
+LIMIT = 600
+
+
+def environment(**more):
+    """One thread a process, for everybody who is compared."""
+    return dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1",
+                TORCH_CPP_LOG_LEVEL="ERROR", PYTHONDONTWRITEBYTECODE="1", **more)
+
+
+def free_port():
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return door.getsockname()[1]
+
+
+def until(seen, what, limit=LIMIT):
+    end = time.monotonic() + limit
+    while not (found := seen()):
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what}: not within {limit} s")
+        time.sleep(0.02)
+    return found
+
+
+class EdlJob:
+    """A running job, and the events that it has told so far."""
+
+    def __init__(self, model, batch, logical, *options):
+        self.folder = Path(tempfile.mkdtemp(prefix="edl-bench-"))
+        self.dir = self.folder / "job"
+        self.told = []
+        self.process = subprocess.Popen(
+            [EDL, "run", *options, "--json", "--events=all", f"--dir={self.dir}", "--name=bench",
+             ENGINES / "torch_program", model, str(batch), str(logical)],
+            stdout=subprocess.PIPE, text=True, env=environment())
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.told.append(json.loads(line))
+
+    def events(self, kind):
+        for event in list(self.told):
+            if event["event"] == "failed":
+                raise RuntimeError(event["reason"])
+        return [event for event in list(self.told) if event["event"] == kind]
+
+    def ask(self, *command):
+        answer = subprocess.run([EDL, *command[:1], self.dir, *command[1:], "--json"], check=True,
+                                stdout=subprocess.PIPE)
+        return json.loads(answer.stdout)
+
+    def members(self):
+        return [w for w in self.ask("status")["workers"] if w["state"] == "member"]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(LIMIT)
+        self.reader.join(LIMIT)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def main(name, described, models, measure, add_options=lambda parser: None):
+    """A benchmark's main: `measure(model, options)` yields rows."""
+    parser = argparse.ArgumentParser(prog=name, description=described,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--models", default=models)
+    parser.add_argument("--rounds", type=int, default=3)
+    add_options(parser)
+    options = parser.parse_args(sys.argv[1:])
+    rows = []
+    for model in options.models.split(","):
+        for row in measure(model, options):
+            rows.append(row)
+            print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows))
+    return 0

@@ -1,0 +1,132 @@
+// What is done with a step that is reduced: its record, the trainee's update, what is next.
+#include <cstring>
+
+#include "edl/train/stepper.h"
+
+namespace edl::train {
+namespace {
+
+constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
+
+}  // namespace
+
+void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
+  EDL_CHECK(plan_ && plan_->step == step);
+  record_ = {};
+  record_.generation = view_->generation;
+  record_.members = view_->crowd().members;
+  record_.step = step;
+  record_.epoch = plan_->epoch;
+  record_.position = plan_->positions.from;
+  record_.samples = plan_->positions.size();
+  record_.ends_epoch = plan_->ends_epoch;
+  record_.digest = digest;
+  record_.hyper["lr_factor"] = lr_factor();
+  begun_ = false;
+  apply_reduced();
+}
+
+// The same steps on every member, so that the sums are equal.
+bool Stepper::measures_noise(model::Step step) const {
+  if (rules_.logical_workers < 2) return false;
+  return rules_.policy == model::BatchPolicy::kAdaptive || step.value() % kNoiseEvery == 0;
+}
+
+void Stepper::measure_noise(double whole) {
+  std::vector<batch::PartNorm> parts;
+  for (std::uint32_t v = 0; v < record_.squared_norms.size(); ++v) {
+    const auto samples =
+        model::part_size(record_.samples, rules_.logical_workers, model::LogicalWorker(v));
+    parts.push_back({samples, record_.squared_norms[v]});
+  }
+  noise_.measure(parts, whole);
+}
+
+// A function of the view and of the samples up to the end of the step.
+double Stepper::lr_factor() const {
+  const batch::Rate rate{view_->lr_factor, view_->ramp};
+  return rate.at(record_.step) * batch::warmup_factor(seen(record_), rules_.warmup_samples);
+}
+
+Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {
+  if (record.step != here_.step.next() || record.epoch != here_.epoch ||
+      record.position != here_.position) {
+    return Error{Code::kInvalid,
+                 text("the record of step ", record.step, " does not follow step ", here_.step)};
+  }
+  if (reduced.size() != layout_.layout().reduced_bytes()) {
+    return Error{Code::kInvalid, text("a record of ", reduced.size(), " bytes; this job's have ",
+                                      layout_.layout().reduced_bytes())};
+  }
+  if (view_ || applying_) return Error{Code::kConflict, "a step is being trained"};
+  std::memcpy(reduced_.get(), reduced.data(), reduced.size());
+  record_ = record;
+  apply_reduced();
+  return {};
+}
+
+model::Position Stepper::after(const model::StepRecordHeader& record) const {
+  if (record.ends_epoch) return {record.epoch.next(), 0, record.step};
+  return {record.epoch, record.position + record.samples, record.step};
+}
+
+std::uint64_t Stepper::seen(const model::StepRecordHeader& record) const {
+  const model::SampleCount samples = trainee_.samples();
+  const std::uint64_t before = samples.is_known() ? record.epoch.value() * samples.known() : 0;
+  return before + record.position + record.samples;
+}
+
+std::optional<std::uint32_t> Stepper::members_before() const {
+  const bool is_first = trained_by_.members == 0;
+  if (is_first || trained_by_.generation == record_.generation) return std::nullopt;
+  return trained_by_.members;
+}
+
+void Stepper::apply_reduced() {
+  applying_ = true;
+  events_.applying(record_.step);
+  events_.phase(Phase::kApply, record_.step);
+  struct Outcome {
+    Result<Applied> applied = Applied();
+    std::optional<double> norm{};
+  };
+  auto outcome = std::make_shared<Outcome>();
+  const auto factor = record_.hyper.find("lr_factor");
+  layout_.read(reduced(), record_);
+  executor_.run(
+      [this, outcome, lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second] {
+        const std::vector<ConstBytes> spans = layout_.cut(reduced());
+        if (!record_.squared_norms.empty()) outcome->norm = layout_.squared_norm(reduced());
+        outcome->applied = trainee_.apply({.step = record_.step,
+                                           .epoch = record_.epoch,
+                                           .samples = record_.samples,
+                                           .seen = seen(record_),
+                                           .loss = record_.mean_loss(),
+                                           .lr_factor = lr_factor,
+                                           .lr_rule = rules_.lr_rule,
+                                           .found_inf = record_.found_inf,
+                                           .sums = layout_.of_trainee(spans),
+                                           .evaluation = record_.evaluation,
+                                           .members = record_.members,
+                                           .members_before = members_before()});
+      },
+      [this, outcome] {
+        applying_ = false;
+        if (!outcome->applied.ok()) {
+          return events_.failed(record_.step, std::nullopt, outcome->applied.error());
+        }
+        record_.applied = outcome->applied->applied;
+        saves_ = outcome->applied->saves;
+        if (outcome->norm && record_.applied) measure_noise(*outcome->norm);
+        for (const auto& [name, value] : outcome->applied->hyper) record_.hyper[name] = value;
+        here_ = after(record_);
+        trained_by_ = {record_.generation, record_.members};
+        const Time now = system_.now();
+        const Duration took = last_completed_ == Time() ? Duration() : now - last_completed_;
+        last_completed_ = now;
+        events_.completed(here_, took);
+        if (!computing_) begin_step();
+      });
+}
+
+}  // namespace edl::train
