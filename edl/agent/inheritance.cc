@@ -152,6 +152,7 @@ Result<void> take_over(const Source& source, LaunchRequest& request) {
     request.batch_policy = spec.batch_policy;
     keep_unless_said(request.batch_max, spec.batch_max);
   }
+  keep_unless_said(request.micro_batch, spec.micro_batch);
   keep_unless_said(request.lr_rule, std::optional(spec.lr_rule));
   keep_unless_said(request.warmup_samples, std::optional(spec.warmup_samples));
   if (!request.epochs && !request.steps) {

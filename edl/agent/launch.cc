@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "edl/batch/policy.h"
+#include "edl/batch/lone_sample.h"
 #include "edl/model/fields.h"
 #include "edl/model/order.h"
 
@@ -24,13 +24,36 @@ std::optional<std::uint64_t> steps_in_all(const model::JobSpec& spec,
   return spec.steps ? std::min(*spec.steps, steps) : steps;
 }
 
-model::Batch first_batch(const Launch& launch) {
+batch::BatchRule batch_rule(const Launch& launch) {
   const model::JobSpec& spec = launch.spec;
-  return batch::batch_of({.policy = spec.batch_policy,
-                          .logical_workers = launch.logical_workers,
-                          .batch = spec.batch,
-                          .batch_max = spec.batch_max},
-                         launch.wanted);
+  return {.policy = spec.batch_policy,
+          .logical_workers = launch.logical_workers,
+          .batch = spec.batch,
+          .batch_max = spec.batch_max,
+          .micro = spec.micro_batch};
+}
+
+// A model that normalises samples by each other never sees one alone.
+Result<void> check_samples(const Launch& launch) {
+  const batch::EpochShape shape{.samples = launch.samples.known(),
+                                .rule = batch_rule(launch),
+                                .members_min = launch.range.min,
+                                .members_max = launch.range.max};
+  if (!batch::has_lone_sample(shape)) return {};
+  std::string ways;
+  if (const auto other = batch::batch_without_lone_sample(shape)) {
+    ways += text("--batch=", *other);
+  }
+  if (const auto other = batch::logical_workers_without_lone_sample(shape)) {
+    ways += text(ways.empty() ? "" : " or ", "--logical-workers=", *other);
+  }
+  if (launch.spec.micro_batch) ways += text(ways.empty() ? "" : " or ", "another --micro-batch");
+  if (ways.empty()) ways = "more samples";
+  return Error{
+      Code::kInvalid,
+      text("an epoch of ", shape.samples, " samples in steps of ", launch.batch.global,
+           " would give one of ", launch.logical_workers,
+           " logical workers a single sample, which BatchNorm cannot normalise: use ", ways)};
 }
 
 Result<void> validate_lengths(const LaunchRequest& request) {
@@ -40,6 +63,7 @@ Result<void> validate_lengths(const LaunchRequest& request) {
   if (request.epochs == 0u) return refuse("epochs");
   if (request.steps == 0u) return refuse("steps");
   if (request.batch == 0u) return refuse("batch");
+  if (request.micro_batch == 0u) return refuse("micro-batch");
   if (request.start == 0u) return refuse("start");
   if (request.logical_workers == 0u) return refuse("logical-workers");
   return {};
@@ -59,6 +83,7 @@ Result<void> take_batch(const LaunchRequest& request, const ProgramFacts& progra
   spec.batch = either(request.batch, program.batch).value_or(spec.batch);
   spec.batch_policy =
       either(request.batch_policy, program.batch_policy).value_or(spec.batch_policy);
+  spec.micro_batch = either(request.micro_batch, program.micro_batch);
   spec.lr_rule = either(request.lr_rule, program.lr_rule).value_or(spec.lr_rule);
   spec.warmup_samples =
       either(request.warmup_samples, program.warmup_samples).value_or(spec.warmup_samples);
@@ -108,7 +133,7 @@ Result<Launch> fitted(Launch launch, std::uint32_t cores) {
   launch.range = workers.range;
   launch.note = workers.note;
   launch.wanted = launch.range.first_wanted(cores);
-  launch.batch = first_batch(launch);
+  launch.batch = batch::batch_of(batch_rule(launch), launch.wanted);
   return launch;
 }
 
@@ -124,6 +149,7 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   in.read_optional("logical_workers", facts.logical_workers);
   in.read_optional("seed", facts.seed);
   in.read_optional("batch_max", facts.batch_max);
+  in.read_optional("micro_batch", facts.micro_batch);
   if (in.has("batch_policy")) {
     model::read_word(in, "batch_policy", facts.batch_policy.emplace(), model::parse_batch_policy);
   }
@@ -131,6 +157,7 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
     model::read_word(in, "lr_rule", facts.lr_rule.emplace(), model::parse_rate_rule);
   }
   in.read_optional("warmup_samples", facts.warmup_samples);
+  in.read_optional("takes_one_sample", facts.takes_one_sample);
   in.read_optional("lars", facts.lars);
   if (in.has("fingerprint")) {
     in.read_with("fingerprint", facts.fingerprint, model::fingerprint_from);
@@ -173,7 +200,9 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   launch.steps = steps_in_all(spec, program.samples);
   launch.fingerprint = program.fingerprint;
   launch.warnings = program.warnings;
-  return fitted(std::move(launch), cores);
+  EDL_TRY(launch, fitted(std::move(launch), cores));
+  if (!program.takes_one_sample && program.samples.is_known()) EDL_TRY(check_samples(launch));
+  return launch;
 }
 
 Result<Launch> plan_stop_resume(const LaunchRequest& request, std::uint32_t cores) {

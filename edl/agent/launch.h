@@ -24,9 +24,11 @@ struct ProgramFacts {
   std::optional<std::uint32_t> logical_workers{};
   std::optional<std::uint64_t> seed{};
   std::optional<std::uint64_t> batch_max{};
+  std::optional<std::uint64_t> micro_batch{};
   std::optional<model::BatchPolicy> batch_policy{};
   std::optional<model::RateRule> lr_rule{};
   std::optional<std::uint64_t> warmup_samples{};
+  bool takes_one_sample = true;      // at a time
   bool lars = false;                 // it can do what the rule of that name wants
   model::Fingerprint fingerprint{};  // of what its numbers depend on
   std::vector<std::string> warnings{};
@@ -47,6 +49,7 @@ struct LaunchRequest {
   std::optional<std::uint64_t> steps{};
   std::optional<std::uint64_t> batch{};
   std::optional<std::uint64_t> batch_max{};
+  std::optional<std::uint64_t> micro_batch{};
   std::optional<model::BatchPolicy> batch_policy{};
   std::optional<model::RateRule> lr_rule{};
   std::optional<std::uint64_t> warmup_samples{};

@@ -22,9 +22,10 @@ inline constexpr const char* kBlasCoreVariable = "OPENBLAS_CORETYPE";
 Result<Environment> numeric_environment(model::Isa isa, const os::CpuFeatures& cpu,
                                         const std::string& blas_core);
 
-// For programs whose steps take and give back the same large blocks. By default each goes back to the
-// kernel, and comes again page by page, zeroed: up to half of a step's time. Blocks up to the first
-// size stay with the process, as much of them as the second says; larger ones come in huge pages.
+// For programs whose steps take and give back the same large blocks. By default each goes back to
+// the kernel, and comes again page by page, zeroed: up to half of a step's time. Blocks up to the
+// first size stay with the process, as much of them as the second says; larger ones come in huge
+// pages.
 Environment memory_environment();
 
 }  // namespace edl::agent

@@ -74,6 +74,8 @@ class Run final : public Command {
   void add_batch(CLI::App& app) {
     add_number(app, "--batch", request_.batch, "samples of a step, or of a member in it");
     add_number(app, "--batch-max", request_.batch_max, "the largest batch: capped, adaptive");
+    add_number(app, "--micro-batch", request_.micro_batch,
+               "samples that forward sees at a time; a part is one when not given");
     add_word<std::optional<model::BatchPolicy>>(
         app, "--batch-policy", request_.batch_policy,
         "what the batch does when members come and go; the program's, or fixed, when not given",
@@ -110,6 +112,7 @@ class Run final : public Command {
         {"--steps", request_.steps.has_value()},
         {"--batch", request_.batch.has_value()},
         {"--batch-max", request_.batch_max.has_value()},
+        {"--micro-batch", request_.micro_batch.has_value()},
         {"--batch-policy", request_.batch_policy.has_value()},
         {"--lr-rule", request_.lr_rule.has_value()},
         {"--warmup-samples", request_.warmup_samples.has_value()},

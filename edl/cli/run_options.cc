@@ -139,8 +139,8 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   agent.pid = machine_.pid;
   agent.edl = machine_.program;
   EDL_TRY(agent.argv, command_of(launch.spec));
-  EDL_TRY(agent.environment, program_environment(launch.spec.program, launch.spec.mode,
-                                                  launch.spec.isa));
+  EDL_TRY(agent.environment,
+          program_environment(launch.spec.program, launch.spec.mode, launch.spec.isa));
   agent.address = options_.address;
   for (const std::string& fault : options_.faults) {
     EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));

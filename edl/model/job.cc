@@ -45,6 +45,9 @@ Result<void> validate_batch(const JobSpec& job) {
                                       " workers: the limit is ", kMembersMax)};
   }
   if (job.batch == 0) return Error{Code::kInvalid, "a batch of 0 trains nothing"};
+  if (job.micro_batch == 0u) {
+    return Error{Code::kInvalid, "a micro batch of 0 trains nothing: give at least 1"};
+  }
   const bool needed = needs_batch_max(job.batch_policy);
   if (needed && !job.batch_max) {
     return Error{Code::kInvalid, text("batch policy ", name(job.batch_policy),

@@ -53,10 +53,11 @@ struct JobSpec {
   std::optional<std::uint32_t> start;            // else as `workers` says
   std::optional<std::uint32_t> logical_workers;  // else by the rule of default_logical_workers
   BatchPolicy batch_policy = BatchPolicy::kFixed;
-  std::uint64_t batch = 64;                // global, or of each member under linear and capped
-  std::optional<std::uint64_t> batch_max;  // global; needed for capped and adaptive
-  RateRule lr_rule = RateRule::kNone;      // how the learning rate follows the batch
-  std::uint64_t warmup_samples = 0;        // during which the learning rate grows from nearly 0
+  std::uint64_t batch = 64;                  // global, or of each member under linear and capped
+  std::optional<std::uint64_t> batch_max;    // global; needed for capped and adaptive
+  std::optional<std::uint64_t> micro_batch;  // samples that are computed at a time; else a part's
+  RateRule lr_rule = RateRule::kNone;        // how the learning rate follows the batch
+  std::uint64_t warmup_samples = 0;          // during which the learning rate grows from nearly 0
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint64_t> steps;

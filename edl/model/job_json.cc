@@ -62,6 +62,7 @@ void to_json(Json& json, const JobSpec& job) {
   put_if_said(json, "start", job.start);
   put_if_said(json, "logical_workers", job.logical_workers);
   put_if_said(json, "batch_max", job.batch_max);
+  put_if_said(json, "micro_batch", job.micro_batch);
   put_if_said(json, "epochs", job.epochs);
   put_if_said(json, "steps", job.steps);
   if (!job.from.empty()) json["from"] = job.from;
@@ -82,6 +83,7 @@ Result<JobSpec> job_from(const Json& json) {
   }
   in.read_optional("batch", job.batch);
   in.read_optional("batch_max", job.batch_max);
+  in.read_optional("micro_batch", job.micro_batch);
   if (in.has("lr_rule")) read_word(in, "lr_rule", job.lr_rule, parse_rate_rule);
   in.read_optional("warmup_samples", job.warmup_samples);
   in.read_optional("seed", job.seed);

@@ -104,6 +104,9 @@ struct Program {
 
   // What is trained when the command line says nothing else.
   std::uint64_t batch = 64;  // samples of a step
+  // Samples that forward sees at a time: a part of more is computed in several micro batches, whose
+  // gradients are added. Another number gives other bits.
+  std::optional<std::uint64_t> micro_batch{};
   std::uint64_t epochs = 1;
   std::optional<std::uint32_t> logical_workers{};  // else as many as suit the batch
   std::optional<double> clip_norm{};               // of the gradient of a step

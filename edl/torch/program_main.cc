@@ -66,6 +66,7 @@ int run(int argc, char** argv, const Program& program) {
     worker.facts["warnings"] = Json::array({warning});
   }
   if (program.batch_max) worker.facts["batch_max"] = *program.batch_max;
+  if (program.micro_batch) worker.facts["micro_batch"] = *program.micro_batch;
   if (program.logical_workers) worker.facts["logical_workers"] = *program.logical_workers;
   worker.make = [&] { return TorchTrainee::make(program, data, test); };
   return train::worker_main(worker, variable(train::kRoleVariable), parent);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "edl/base/text.h"
+#include "edl/torch/batch_renorm.h"
 #include "edl/torch/guarded.h"
 #include "edl/torch/mixed_precision.h"
 
@@ -211,6 +212,15 @@ std::vector<train::StateTensor> TorchTrainee::state() {
   for (const auto& [name, tensor] : user_) out.push_back(in_place(text("user/", name), tensor));
   if (scaler_) out.push_back(in_place("user/edl.loss_scale", scaler_->numbers()));
   return out;
+}
+
+bool TorchTrainee::takes_one_sample() const {
+  const auto modules = model_.net->modules();
+  return std::none_of(modules.begin(), modules.end(), [](const auto& module) {
+    return module->template as<::torch::nn::BatchNorm1d>() ||
+           module->template as<::torch::nn::BatchNorm2d>() ||
+           module->template as<::torch::nn::BatchNorm3d>() || module->template as<RenormModule>();
+  });
 }
 
 }  // namespace edl::torch

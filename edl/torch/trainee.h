@@ -37,6 +37,7 @@ class TorchTrainee final : public train::Trainee {
   void loaded() override { optimizer_state_->loaded(); }
   bool loads_ahead() const override { return loader_.loads_ahead(); }
   void upcoming(const train::Part& part) override { upcoming_ = part; }
+  bool takes_one_sample() const override;
   bool streams_gradients() const override { return true; }
   Result<train::PartSums> compute(const train::Part& part, const train::PartRoom& room) override;
   Result<std::vector<data::Place>> where(const train::Part& part) const override {

@@ -10,6 +10,7 @@ membership::Rules rules_of(const model::JobSpec& spec, std::uint32_t logical_wor
           .policy = spec.batch_policy,
           .batch = spec.batch,
           .batch_max = spec.batch_max,
+          .micro = spec.micro_batch,
           .lr_rule = spec.lr_rule,
           .warmup_samples = spec.warmup_samples,
           .steps = spec.steps,

@@ -107,6 +107,8 @@ class Trainee {
   virtual std::vector<collective::Segment> segments() const = 0;
   // How many of them, from the first on, are gradients.
   virtual std::size_t gradient_segments() const = 0;
+  // Whether it can train on one sample alone; not where samples are normalised by each other.
+  virtual bool takes_one_sample() const { return true; }
   // What each part measures on its samples.
   virtual std::vector<std::string> metric_names() const { return {}; }
 

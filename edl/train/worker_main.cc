@@ -263,6 +263,7 @@ int worker_main(const WorkerProgram& program, const std::string& role, int paren
   if (role == kRoleDescribe && trainee.ok()) {
     Json facts = program.facts;
     facts["memory"] = memory_facts(**trainee);
+    facts["takes_one_sample"] = (*trainee)->takes_one_sample();
     return describe(facts, parent_descriptor);
   }
   if (role == kRoleParent) {
