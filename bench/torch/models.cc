@@ -54,7 +54,7 @@ std::shared_ptr<const torch::Dataset> measured_data(const MeasuredModel& model) 
   ::torch::manual_seed(1);
   std::vector<std::int64_t> shape{kSamples};
   shape.insert(shape.end(), model.input.begin(), model.input.end());
-  return torch::tensors(::torch::randn(shape), ::torch::randint(kClasses, {kSamples}));
+  return torch::tensors(::torch::randn(shape), ::torch::randint(kClasses, {kSamples})).value();
 }
 
 }  // namespace edl::bench

@@ -8,6 +8,8 @@ namespace edl::agent {
 namespace {
 
 constexpr std::size_t kLogLines = 20;
+constexpr Duration kStoreSilent = 3s;  // then it is said that we wait for it ...
+constexpr Duration kStoreAway = 20s;   // ... and then we give up
 
 std::string new_claim(os::System& system) {
   std::array<std::byte, 8> chance{};
@@ -69,7 +71,23 @@ void Footing::open_store(const std::vector<std::string>& urls) {
   job_store_ =
       std::make_unique<JobStore>(*store_, options_.launch.spec.name,
                                  [this](const Error& error) { callbacks_.on_failed(error); });
-  job_store_->look([this](const JobPicture& picture) { enter(picture); });
+  wait_for_store();
+  job_store_->look([this](const JobPicture& picture) {
+    waiting_.cancel();
+    enter(picture);
+  });
+}
+
+// Nothing has begun yet, so nothing is lost when the store is not there.
+void Footing::wait_for_store() {
+  const std::string where = list_text(urls_);
+  waiting_ = system_.after(kStoreSilent, [this, where] {
+    face_.say(text("Waiting for the store at ", where, "."));
+    waiting_ = system_.after(kStoreAway - kStoreSilent, [this, where] {
+      callbacks_.on_failed({Code::kUnavailable, text("the store at ", where, " did not answer for ",
+                                                     kStoreAway / 1s, " s: is it running there?")});
+    });
+  });
 }
 
 void Footing::tell(const Json& event) {

@@ -55,6 +55,7 @@ class Footing {
 
  private:
   void open_store(const std::vector<std::string>& urls);
+  void wait_for_store();
   void enter(const JobPicture& picture);
   void enter_new(const JobPicture& picture);
   void enter_again(const JobPicture& picture);
@@ -62,6 +63,7 @@ class Footing {
   void say_ended(const JobPicture& picture, store::Change& change) const;
   bool is_ours(const Json& member) const;
   std::optional<Error> other_numbers(const JobPicture& picture) const;
+  std::optional<Error> nothing_to_go_on_from(const JobPicture& picture) const;
   void ask_for_more();
   void entered(bool happened);
   Json spec_json() const;
@@ -77,6 +79,7 @@ class Footing {
   std::vector<std::string> urls_;
   std::unique_ptr<store::EtcdStore> store_;
   std::unique_ptr<JobStore> job_store_;
+  os::Pending waiting_;  // for the store's first answer
   std::unique_ptr<store::Registration> registration_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "edl/agent/footing.h"
+#include "edl/checkpoint/reader.h"
 #include "edl/model/worker.h"
 
 namespace edl::agent {
@@ -74,6 +75,7 @@ void Footing::enter_new(const JobPicture& picture) {
 void Footing::enter_again(const JobPicture& picture) {
   if (picture.spec.is_object() && picture.spec.value("claim", "") == claim_) return entered(true);
   if (const auto refusal = other_numbers(picture)) return callbacks_.on_failed(*refusal);
+  if (const auto refusal = nothing_to_go_on_from(picture)) return callbacks_.on_failed(*refusal);
   const Wanted wanted{
       .workers = options_.launch.wanted, .by = "edl resume", .reason = "The job goes on."};
   store::Change change{.conditions = {{job_store_->key("spec"), picture.revision("spec")},
@@ -108,6 +110,22 @@ std::optional<Error> Footing::other_numbers(const JobPicture& picture) const {
              " of another machine still trains it: ", difference, "; or end edl join there first")};
   }
   return std::nullopt;
+}
+
+// Checkpoints were written and none is whole: to begin again without a word would look like going
+// on.
+std::optional<Error> Footing::nothing_to_go_on_from(const JobPicture& picture) const {
+  if (!picture.checkpoint.is_object()) return std::nullopt;
+  JsonReader in(picture.checkpoint, "checkpoint");
+  std::vector<checkpoint::Recorded> recorded;
+  in.read_list("recorded", recorded, checkpoint::recorded_from);
+  if (!in.finish().ok()) return std::nullopt;  // a worker will say so
+  const checkpoint::Choice choice =
+      checkpoint::newest_valid(system_.disk(), options_.paths.dir, recorded);
+  if (choice.checkpoint || choice.passed_over.empty()) return std::nullopt;
+  return Error{Code::kCorrupt, text("cannot resume job ", options_.launch.spec.name,
+                                    ": no checkpoint is whole (", list_text(choice.passed_over),
+                                    "). Restore one, or train anew under another name")};
 }
 
 void Footing::say_ended(const JobPicture& picture, store::Change& change) const {

@@ -12,7 +12,7 @@ using ::torch::Tensor;
 // Ten samples of twenty numbers: sample i is all i.
 std::shared_ptr<const Dataset> plain() {
   const Tensor numbers = ::torch::arange(10, ::torch::kFloat32);
-  return tensors(numbers.view({10, 1}).expand({10, 20}), ::torch::arange(10));
+  return tensors(numbers.view({10, 1}).expand({10, 20}), ::torch::arange(10)).value();
 }
 
 // With noise that depends on how much was drawn before.

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "edl/base/check.h"
+#include "edl/base/text.h"
 #include "edl/train/builtin/digits.h"
 
 namespace edl::torch {
@@ -39,8 +39,12 @@ Batch batch_of(const std::vector<train::Digit>& digits) {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> tensors(::torch::Tensor x, ::torch::Tensor y) {
-  EDL_CHECK(x.dim() > 0 && y.dim() > 0 && x.size(0) == y.size(0), "x and y are of one length");
+Result<std::shared_ptr<const Dataset>> tensors(::torch::Tensor x, ::torch::Tensor y) {
+  const auto samples = [](const ::torch::Tensor& all) { return all.dim() > 0 ? all.size(0) : 0; };
+  if (samples(x) != samples(y)) {
+    return Error{Code::kInvalid, text("x has ", samples(x), " samples and y has ", samples(y),
+                                      ": give as many of both, one a row")};
+  }
   return std::make_shared<Tensors>(x.contiguous(), y.contiguous());
 }
 
@@ -53,7 +57,7 @@ Result<Batch> whole(const Dataset& data) {
 Digits digits() {
   const Batch training = batch_of(train::training_digits());
   const Batch test = batch_of(train::test_digits());
-  return {tensors(training.x, training.y), tensors(test.x, test.y)};
+  return {tensors(training.x, training.y).value(), tensors(test.x, test.y).value()};
 }
 
 }  // namespace edl::torch

@@ -48,8 +48,8 @@ class Dataset {
   }
 };
 
-// Sample i is x[i] with y[i].
-std::shared_ptr<const Dataset> tensors(::torch::Tensor x, ::torch::Tensor y);
+// Sample i is x[i] with y[i]; an error when there are not as many of both.
+Result<std::shared_ptr<const Dataset>> tensors(::torch::Tensor x, ::torch::Tensor y);
 
 // All samples at once: for held-out data, which is small.
 Result<Batch> whole(const Dataset& data);

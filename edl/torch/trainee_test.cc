@@ -13,7 +13,7 @@ TEST(TorchTrainee, one_part_is_what_a_plain_loop_computes) {
     Net net;
     const auto optimizer = one.make(net);
     const Batch all = samples(40);
-    const auto data = tensors(all.x, all.y);
+    const auto data = tensors(all.x, all.y).value();
     for (std::uint64_t step = 1; step <= 5; ++step) {
       trained.step(step, 1);
       seed_torch(1000 * step);

@@ -18,8 +18,8 @@ SECONDS_MAX = 600
 DATABASE = "build/release/compile_commands.json"
 FOLDER = "build/tidy"
 # Our commands are written for gcc. Clang refuses an option that it does not know.
-GCC_ONLY = ("-fanalyzer", "-fconcepts", "-fmax-errors", "-fno-gnu-unique", "-fno-var-tracking",
-            "-fvar-tracking", "-Werror", "-Wno-error")
+GCC_ONLY = ("-Winvalid-pch", "-fanalyzer", "-fconcepts", "-fmax-errors", "-fno-gnu-unique",
+            "-fno-var-tracking", "-fvar-tracking", "-Werror", "-Wno-error")
 CLANG_ONLY = ["-Wno-unknown-warning-option", "-Qunused-arguments"]
 COMPLAINT = re.compile(r"^(/.+?):(\d+):\d+: (?:error|warning): (.*)$", re.MULTILINE)
 
@@ -55,6 +55,8 @@ class Project:
         self.commands = {}
         for entry in json.loads((tree.root / DATABASE).read_text()):
             path = os.path.relpath(entry["file"], tree.root)
+            if path.startswith("build/") and "/headers/" not in path:
+                continue  # files that stand for several of ours, or for headers of others
             self.commands.setdefault(path, _for_clang(shlex.split(entry["command"])))
 
     @cache
@@ -72,7 +74,8 @@ class Project:
         return frozenset(seen)
 
     def command(self, path):
-        """A file of another preset (a fuzz target) borrows a neighbour's command."""
+        """A file of another preset (a fuzz target), or that is compiled together with others,
+        borrows the command of one that is not."""
         if path in self.commands or not self.commands:
             return self.commands.get(path)
         neighbour, command = next(iter(self.commands.items()))
@@ -115,7 +118,7 @@ def _for_clang(words):
     kept = []
     words = iter(words[compiler + 1:])
     for word in words:
-        if word == "-o":
+        if word in ("-o", "-include"):  # what gcc has precompiled, clang reads as it is
             next(words)
         elif not word.startswith(GCC_ONLY):
             kept.append(word)
