@@ -20,16 +20,14 @@ constexpr std::size_t kVectorBytes = 64;
 // What is added comes from far; this much before it is needed it is asked for.
 constexpr std::size_t kAheadBytes = 1024;
 
+// Returns how far it came.
 template <class T>
-void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
-  EDL_CHECK(left.size() == right.size() && left.size() == sum.size() &&
-            left.size() % sizeof(T) == 0);
+[[gnu::always_inline]] inline std::size_t add_vectors(const std::byte* a, const std::byte* b,
+                                                      ByteSpan sum) {
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
-  const std::byte* a = left.data();
-  const std::byte* b = right.data();
-  std::byte* out = sum.data();
+  std::byte* const out = sum.data();
   std::size_t at = 0;
-  for (; at + kVectorBytes <= left.size(); at += kVectorBytes) {
+  for (; at + kVectorBytes <= sum.size(); at += kVectorBytes) {
     __builtin_prefetch(a + at + kAheadBytes);
     __builtin_prefetch(b + at + kAheadBytes);
     __builtin_prefetch(out + at + kAheadBytes, 1);
@@ -40,8 +38,91 @@ void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
     some = some + others;
     std::memcpy(out + at, &some, kVectorBytes);
   }
+  return at;
+}
+
+// `kOthers` is their number, so that the loop over them is none. Returns how far it came.
+template <class T, std::size_t kOthers>
+[[gnu::always_inline]] inline std::size_t fold_vectors(const std::byte* from, T share,
+                                                       const std::byte* const* others,
+                                                       ByteSpan into) {
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  std::size_t at = 0;
+  for (; at + kVectorBytes <= into.size(); at += kVectorBytes) {
+    Vector sum;
+    std::memcpy(&sum, from + at, kVectorBytes);
+    sum = sum * share;
+    for (std::size_t i = 0; i < kOthers; ++i) {
+      __builtin_prefetch(others[i] + at + kAheadBytes);
+      Vector some;
+      std::memcpy(&some, others[i] + at, kVectorBytes);
+      sum = sum + some;
+    }
+    std::memcpy(into.data() + at, &sum, kVectorBytes);
+  }
+  return at;
+}
+
+template <class T>
+[[gnu::always_inline]] inline std::size_t fold_vectors(const std::byte* from, T share,
+                                                       std::span<const std::byte* const> others,
+                                                       ByteSpan into) {
+  switch (others.size()) {
+    case 0:
+      return fold_vectors<T, 0>(from, share, others.data(), into);
+    case 1:
+      return fold_vectors<T, 1>(from, share, others.data(), into);
+    case 2:
+      return fold_vectors<T, 2>(from, share, others.data(), into);
+    case 3:
+      return fold_vectors<T, 3>(from, share, others.data(), into);
+    case 4:
+      return fold_vectors<T, 4>(from, share, others.data(), into);
+    default:
+      return 0;
+  }
+}
+
+// Wider registers change no bit: each number is multiplied and added as before.
+#ifdef __x86_64__
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+
+template <class T>
+[[gnu::target("avx2")]] std::size_t add_vectors_avx2(const std::byte* a, const std::byte* b,
+                                                     ByteSpan sum) {
+  return add_vectors<T>(a, b, sum);
+}
+
+template <class T>
+[[gnu::target("avx2")]] std::size_t fold_vectors_avx2(const std::byte* from, T share,
+                                                      std::span<const std::byte* const> others,
+                                                      ByteSpan into) {
+  return fold_vectors<T>(from, share, others, into);
+}
+#else
+bool has_avx2() { return false; }
+
+template <class T>
+std::size_t add_vectors_avx2(const std::byte* a, const std::byte* b, ByteSpan sum) {
+  return add_vectors<T>(a, b, sum);
+}
+
+template <class T>
+std::size_t fold_vectors_avx2(const std::byte* from, T share,
+                              std::span<const std::byte* const> others, ByteSpan into) {
+  return fold_vectors<T>(from, share, others, into);
+}
+#endif
+
+template <class T>
+void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
+  EDL_CHECK(left.size() == right.size() && left.size() == sum.size() &&
+            left.size() % sizeof(T) == 0);
+  const std::byte* const a = left.data();
+  const std::byte* const b = right.data();
+  std::size_t at = has_avx2() ? add_vectors_avx2<T>(a, b, sum) : add_vectors<T>(a, b, sum);
   for (; at < left.size(); at += sizeof(T)) {
-    store_int<T>(out + at, load_int<T>(a + at) + load_int<T>(b + at));
+    store_int<T>(sum.data() + at, load_int<T>(a + at) + load_int<T>(b + at));
   }
 }
 
@@ -49,25 +130,13 @@ template <class T>
 void fold_all(ConstBytes numbers, T share, std::span<const std::byte* const> others,
               ByteSpan into) {
   EDL_CHECK(numbers.size() == into.size() && into.size() % sizeof(T) == 0);
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
   const std::byte* const from = numbers.data();
-  std::byte* const out = into.data();
-  std::size_t at = 0;
-  for (; at + kVectorBytes <= into.size(); at += kVectorBytes) {
-    Vector sum;
-    std::memcpy(&sum, from + at, kVectorBytes);
-    sum = sum * share;
-    for (const std::byte* const other : others) {
-      Vector some;
-      std::memcpy(&some, other + at, kVectorBytes);
-      sum = sum + some;
-    }
-    std::memcpy(out + at, &sum, kVectorBytes);
-  }
+  std::size_t at = has_avx2() ? fold_vectors_avx2<T>(from, share, others, into)
+                              : fold_vectors<T>(from, share, others, into);
   for (; at < into.size(); at += sizeof(T)) {
     T sum = load_int<T>(from + at) * share;
     for (const std::byte* const other : others) sum += load_int<T>(other + at);
-    store_int<T>(out + at, sum);
+    store_int<T>(into.data() + at, sum);
   }
 }
 

@@ -93,6 +93,42 @@ TEST(Elements, small_numbers_are_added_wide_and_rounded_once) {
   EXPECT_EQ(f16_value(rounded), 2050.0F);
 }
 
+// One number after the other, in the order that the header promises.
+template <class T>
+void expect_folds(Element element, float share) {
+  Random random(7);
+  for (const std::size_t count : {0, 1, 15, 16, 17, 64, 1000}) {
+    for (std::size_t others = 0; others <= 6; ++others) {
+      const auto some = [&] {
+        std::vector<T> out(count);
+        for (T& one : out) one = static_cast<T>(static_cast<double>(random.below(1 << 20)) / 3);
+        return out;
+      };
+      const std::vector<T> numbers = some();
+      std::vector<std::vector<T>> sums;
+      std::vector<const std::byte*> places;
+      for (std::size_t i = 0; i < others; ++i) sums.push_back(some());
+      for (const auto& sum : sums) places.push_back(std::as_bytes(std::span(sum)).data());
+      std::vector<T> expected(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        expected[i] = numbers[i] * static_cast<T>(share);
+        for (const auto& sum : sums) expected[i] = expected[i] + sum[i];
+      }
+      std::vector<T> apart(count);
+      std::vector<T>& into = sums.empty() ? apart : sums.back();  // often it is the last of them
+      fold(element, std::as_bytes(std::span(numbers)), share, places,
+           std::as_writable_bytes(std::span(into)));
+      EXPECT_EQ(into, expected) << count << " with " << others;
+    }
+  }
+}
+
+TEST(Elements, folding_is_multiplying_and_adding_in_order) {
+  expect_folds<float>(Element::kF32, 0.1F);
+  expect_folds<double>(Element::kF64, 0.1F);
+  expect_folds<std::uint64_t>(Element::kI64, 1);
+}
+
 TEST(Elements, a_squared_norm_is_the_sum_of_squares) {
   const std::vector<float> f32{3, -4, 0.5, 12, 0, 1, 1, 1, 1, 2};
   EXPECT_DOUBLE_EQ(squared_norm(Element::kF32, std::as_bytes(std::span(f32))), 177.25);
