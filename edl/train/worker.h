@@ -152,6 +152,7 @@ class Worker {
   Joiner joiner_;
   Drill drill_;
   Reporter reporter_;
+  std::shared_ptr<checkpoint::StateCopy> state_copy_;  // the last one that was taken
   PauseClock pause_;
   std::unique_ptr<data::TraceSamples> trace_;
 

@@ -104,8 +104,11 @@ checkpoint::State Worker::state_facts() const {
 
 // Answers come in the order of the work, so when this one comes, `here` is still where the copy was
 // made.
+// Memory that is new comes page by page, which takes far longer than the copy: what nobody else
+// holds any more is used again.
 void Worker::copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done) {
-  auto copy = std::make_shared<checkpoint::StateCopy>();
+  if (state_copy_.use_count() != 1) state_copy_ = std::make_shared<checkpoint::StateCopy>();
+  auto copy = state_copy_;
   auto outcome = std::make_shared<Result<void>>();
   training_.run([this, copy, outcome] { *outcome = copy->take(as_tensors(trainee_.state()), {}); },
                 [this, copy, outcome, done = std::move(done)] {
