@@ -2,9 +2,8 @@
 // the digest, the ledger, the report of the step. Each part is added to the bare sums alone, then
 // all together, in rounds that go through all of them; ratios are those of one round.
 //   step_cost member RANK PROCS FOLDER    one of the two processes
-#include <stdlib.h>
-
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
