@@ -20,7 +20,9 @@ add_compile_options(-Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverload
                     -Wimplicit-fallthrough -ffp-contract=off)
 # Of headers that were precompiled gcc 12 forgets that they are the system's, and then warns wrongly of
 # copies within its own library.
-add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
 set(EDL_FLAGS_release -O2 -g1)
 set(EDL_FLAGS_debug -O0 -g)
 set(EDL_FLAGS_asan -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined
