@@ -9,6 +9,7 @@ namespace edl::agent {
 namespace {
 
 constexpr std::size_t kDeletesMax = 100;  // in one transaction
+constexpr std::size_t kFaultsTold = 3;    // of broken checkpoints
 
 Json ended_member(const model::Member& member, const char* reason) {
   return {{"id", member.id},
@@ -102,27 +103,38 @@ std::optional<Error> Footing::other_numbers(const JobPicture& picture) const {
   const std::string difference =
       model::fingerprint_difference(options_.launch.fingerprint, *theirs);
   if (difference.empty()) return std::nullopt;
-  for (const auto& [id, member] : picture.members) {
-    if (is_ours(member) || !picture.is_alive(id)) continue;
-    return Error{
-        Code::kConflict,
-        text("cannot resume job ", options_.launch.spec.name, " while worker ", id,
-             " of another machine still trains it: ", difference, "; or end edl join there first")};
-  }
-  return std::nullopt;
+  const std::string* guest = living_guest(picture);
+  if (guest == nullptr) return std::nullopt;
+  return Error{
+      Code::kConflict,
+      text("cannot resume job ", options_.launch.spec.name, " while worker ", *guest,
+           " of another machine still trains it: ", difference, "; or end edl join there first")};
+}
+
+// Somebody else's worker that still trains the job.
+const std::string* Footing::living_guest(const JobPicture& picture) const {
+  const auto found = std::ranges::find_if(picture.members, [&](const auto& entry) {
+    return !is_ours(entry.second) && picture.is_alive(entry.first);
+  });
+  return found == picture.members.end() ? nullptr : &found->first;
 }
 
 // Checkpoints were written and none is whole: to begin again without a word would look like going
-// on.
+// on. Guests that train on have the state itself, and wrote the newest where we cannot look.
 std::optional<Error> Footing::nothing_to_go_on_from(const JobPicture& picture) const {
-  if (!picture.checkpoint.is_object()) return std::nullopt;
+  if (!picture.checkpoint.is_object() || living_guest(picture) != nullptr) return std::nullopt;
   JsonReader in(picture.checkpoint, "checkpoint");
   std::vector<checkpoint::Recorded> recorded;
   in.read_list("recorded", recorded, checkpoint::recorded_from);
   if (!in.finish().ok()) return std::nullopt;  // a worker will say so
-  const checkpoint::Choice choice =
+  checkpoint::Choice choice =
       checkpoint::newest_valid(system_.disk(), options_.paths.dir, recorded);
   if (choice.checkpoint || choice.passed_over.empty()) return std::nullopt;
+  const std::size_t all = choice.passed_over.size();
+  if (all > kFaultsTold) {
+    choice.passed_over.resize(kFaultsTold);
+    choice.passed_over.push_back(text(all - kFaultsTold, " older ones are not whole either"));
+  }
   return Error{Code::kCorrupt, text("cannot resume job ", options_.launch.spec.name,
                                     ": no checkpoint is whole (", list_text(choice.passed_over),
                                     "). Restore one, or train anew under another name")};

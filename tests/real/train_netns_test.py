@@ -16,7 +16,7 @@ from train_job import Place, Wrong, check_fields, check_steps
 EDL = "edl"  # argv[1]
 ETCD = "/usr/bin/etcd"
 HOSTS = (1, 2, 3)
-EVERY = "--checkpoint-every=30steps"
+EVERY = 30  # steps from checkpoint to checkpoint
 LONG = 1000000  # steps of a job that is ended by the test
 PROGRAM = ["builtin:mlp", "--work=2"]
 
@@ -52,7 +52,8 @@ class Scene(unittest.TestCase):
 
     def run_job(self, urls, workers=1):
         return self.hosts.start(1, [EDL, "run", *self.common(1, urls), "--name=j", "--workers=1:6",
-                                    f"--start={workers}", f"--steps={LONG}", EVERY, *PROGRAM])
+                                    f"--start={workers}", f"--steps={LONG}",
+                                    f"--checkpoint-every={EVERY}steps", *PROGRAM])
 
     def join(self, host, urls, number=0):
         return self.hosts.start(host, [EDL, "join", *self.common(host, urls), "--job=j",
@@ -202,7 +203,8 @@ class OnEtcd(Scene):
             self.hosts.kill(host)
             if host == 1:
                 other = self.progress(2, urls)
-                self.wait_progress(2, urls, other + 20)
+                # All checkpoints that the store remembers are the others' by then.
+                self.wait_progress(2, urls, other + 5 * EVERY)
             else:
                 self.goes_on(job, place, 2)
             self.hosts.heal()

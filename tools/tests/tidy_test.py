@@ -13,7 +13,7 @@ TOOLS = Path(__file__).resolve().parent.parent
 ROOT = TOOLS.parent
 sys.path.insert(0, str(TOOLS))
 from tidy_checks import (banned, commits, cpp_text, formatting, layers, lint,  # noqa: E402
-                         markdown, names, scripts, sizes)
+                         markdown, mutants, names, scripts, sizes)
 from tree import Tree  # noqa: E402
 
 HEADER = "// What it is.\n#pragma once\n\nnamespace edl {\n\nint answer();\n\n}  // namespace edl\n"
@@ -289,6 +289,17 @@ class Scripts(TreeTest):
         os.chmod(self.root / "tools/d", 0o755)
         self.assert_found(scripts.check, "tools/a.sh: bash", "tools/b:3: bash", "tools/b:1: chmod",
                           "tools/c.py:2: python3", "tools/d:2: python3")
+
+
+class Mutants(TreeTest):
+    def test_patches_apply(self):
+        patch = ("# bug: A wrong answer.\ndiff --git a/edl/base/answer.cc b/edl/base/answer.cc\n"
+                 "--- a/edl/base/answer.cc\n+++ b/edl/base/answer.cc\n@@ -4,3 +4,3 @@\n"
+                 " \n-int answer() { return 42; }\n+int answer() { return 41; }\n \n")
+        self.plant("tests/mutants/fits.patch", patch)
+        self.assert_found(mutants.check)
+        self.plant("tests/mutants/old.patch", patch.replace("42", "43"))
+        self.assert_found(mutants.check, "tests/mutants/old.patch:1: make")
 
 
 class Commits(TreeTest):
