@@ -366,7 +366,7 @@ class WholeTree(TreeTest):
     def test_a_clean_tree_passes_and_planted_bugs_do_not(self):
         status, out, _ = self.tidy()
         self.assertEqual(status, 0, out)
-        self.assertTrue(out.endswith("tidy: 11 checks, 0 findings\n"), out)
+        self.assertTrue(out.endswith("tidy: 12 checks, 0 findings\n"), out)
 
         self.plant("edl/base/alone.h", HEADER.replace("int answer();", "std::string answer();"))
         self.plant("edl/base/answer.cc", SOURCE.replace(
@@ -375,7 +375,7 @@ class WholeTree(TreeTest):
         self.assertEqual(status, 1)
         self.assertIn("edl/base/alone.h:6: a header does not compile alone", out)
         self.assertIn("edl/base/answer.cc:5: use nullptr [modernize-use-nullptr]", out)
-        self.assertRegex(out, r"(?m)^tidy: 11 checks, [1-9]\d* findings\n\Z")
+        self.assertRegex(out, r"(?m)^tidy: 12 checks, [1-9]\d* findings\n\Z")
 
         self.plant("edl/base/alone.h", HEADER.replace("answer", "Answer"))
         status, out, _ = self.tidy("lint")
