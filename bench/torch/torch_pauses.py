@@ -27,6 +27,7 @@ from torch_jobs import ENGINES, LIMIT, EdlJob, environment, free_port, main, unt
 
 BATCH = 96
 STEPS_BETWEEN = 30
+SECONDS_BETWEEN = 3  # at least, so that who notices a change late is seen to do so
 
 
 def pause_of(steps, at):
@@ -47,7 +48,8 @@ class Job:
         """Until so many have trained together for a while."""
         def together():
             last = [step for step in self.steps() if step[0] > since][-STEPS_BETWEEN:]
-            return len(last) == STEPS_BETWEEN and all(step[2] == workers for step in last)
+            return (len(last) == STEPS_BETWEEN and last[-1][0] > since + SECONDS_BETWEEN
+                    and all(step[2] == workers for step in last))
         until(together, f"{workers} workers")
 
     def change(self, act, workers):

@@ -169,13 +169,19 @@ template <class Stored, class Value>
 double sum_of_squares(ConstBytes numbers, Value value_of) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
-  const std::size_t count = numbers.size() / sizeof(Stored);
-  for (std::size_t i = 0; i < count; ++i) {
-    Stored stored;
-    std::memcpy(&stored, numbers.data() + i * sizeof stored, sizeof stored);
-    const auto value = static_cast<double>(value_of(stored));
-    sums[i % kLanes] += value * value;
+  std::array<Stored, kLanes> stored;
+  const auto take = [&](std::size_t lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const auto value = static_cast<double>(value_of(stored[lane]));
+      sums[lane] += value * value;
+    }
+  };
+  for (; numbers.size() >= sizeof stored; numbers = numbers.subspan(sizeof stored)) {
+    std::memcpy(stored.data(), numbers.data(), sizeof stored);
+    take(kLanes);
   }
+  if (!numbers.empty()) std::memcpy(stored.data(), numbers.data(), numbers.size());
+  take(numbers.size() / sizeof(Stored));
   double sum = 0;
   for (const double one : sums) sum += one;
   return sum;

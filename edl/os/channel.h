@@ -34,7 +34,10 @@ class Channel {
   // Nothing when it is empty for as long as `wait`, or empty and closed.
   std::optional<T> receive(Duration wait) {
     std::unique_lock lock(mutex_);
-    filled_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });
+    // Without a wait nobody sleeps: even a time that is over costs a call to the kernel.
+    if (wait > Duration()) {
+      filled_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });
+    }
     if (items_.empty()) return std::nullopt;
     std::optional<T> item(std::move(items_.front()));
     items_.pop_front();

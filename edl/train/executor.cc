@@ -3,16 +3,26 @@
 namespace edl::train {
 
 ThreadExecutor::ThreadExecutor(os::System& system, const std::string& name)
-    : system_(system), thread_(name, [this] {
-        while (!pieces_.closed()) {
-          std::optional<Piece> piece = pieces_.receive(1s);
-          if (!piece) continue;
-          piece->work();
-          // The work's own objects end here, on this thread; the rest on the loop's.
-          piece->work = nullptr;
-          tell(std::move(piece->done));
-        }
-      }) {}
+    : system_(system), thread_(name, [this] { work_on(); }) {}
+
+void ThreadExecutor::work_on() {
+  std::deque<Work> unfinished;
+  while (!works_.closed()) {
+    std::optional<Work> work = works_.receive(unfinished.empty() ? Duration(1s) : Duration());
+    if (!work && unfinished.empty()) continue;
+    if (!work) {
+      work = std::move(unfinished.front());
+      unfinished.pop_front();
+    }
+    if (work->piece()) {
+      unfinished.push_back(*std::move(work));
+      continue;
+    }
+    // The work's own objects end here, on this thread; the rest on the loop's.
+    work->piece = nullptr;
+    tell(std::move(work->done));
+  }
+}
 
 void ThreadExecutor::tell(os::Task news) {
   system_.post([alive = alive_, news = std::move(news)] {
@@ -22,16 +32,16 @@ void ThreadExecutor::tell(os::Task news) {
 
 ThreadExecutor::~ThreadExecutor() {
   *alive_ = false;
-  pieces_.close();
+  works_.close();
 }
 
-void ThreadExecutor::run(os::Task work, os::Task done) {
-  Piece piece{std::move(work), std::move(done)};
-  EDL_CHECK(pieces_.send(piece, 0s), "too much work for the training thread");
+void ThreadExecutor::run_pieces(std::function<bool()> piece, os::Task done) {
+  Work work{std::move(piece), std::move(done)};
+  EDL_CHECK(works_.send(work, 0s), "too much work for the training thread");
 }
 
-void TimedExecutor::run(os::Task work, os::Task done) {
-  waiting_.push_back({std::move(work), std::move(done)});
+void TimedExecutor::run_pieces(std::function<bool()> piece, os::Task done) {
+  waiting_.push_back({std::move(piece), std::move(done)});
   if (!busy_) next();
 }
 
@@ -39,12 +49,16 @@ void TimedExecutor::next() {
   if (waiting_.empty()) return;
   busy_ = true;
   timer_ = system_.after(cost_(), [this] {
-    Piece piece = std::move(waiting_.front());
+    Work work = std::move(waiting_.front());
     waiting_.pop_front();
     busy_ = false;
     const std::shared_ptr<bool> alive = alive_;
-    piece.work();
-    piece.done();
+    const bool has_more = work.piece();
+    if (*alive && has_more) {
+      waiting_.push_back(std::move(work));
+    } else {
+      work.done();
+    }
     if (*alive && !busy_) next();
   });
 }

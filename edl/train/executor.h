@@ -2,6 +2,7 @@
 // training thread; a virtual one lets time pass instead.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -14,30 +15,45 @@ namespace edl::train {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // `work` runs after all work before it; then `done` on the loop, unless the executor has ended.
-  virtual void run(os::Task work, os::Task done) = 0;
+  // `piece` is called until it says that there is no more, after all work before it and with other
+  // work in between; then `done` on the loop, unless the executor has ended.
+  virtual void run_pieces(std::function<bool()> piece, os::Task done) = 0;
   // Called by work that runs: `news` comes to the loop before the work's `done`.
   virtual void tell(os::Task news) = 0;
+
+  // Work of one piece.
+  void run(os::Task work, os::Task done) {
+    run_pieces(
+        [work = std::move(work)] {
+          work();
+          return false;
+        },
+        std::move(done));
+  }
 };
 
-// A thread of its own. At most `kQueueMax` pieces of work wait.
+// What an executor was asked for.
+struct Work {
+  std::function<bool()> piece;
+  os::Task done;
+};
+
+// A thread of its own. At most `kQueueMax` works wait.
 class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(os::System& system, const std::string& name = "edl-train");
   ~ThreadExecutor() override;
-  void run(os::Task work, os::Task done) override;
+  void run_pieces(std::function<bool()> piece, os::Task done) override;
   void tell(os::Task news) override;
 
  private:
-  struct Piece {
-    os::Task work;
-    os::Task done;
-  };
   static constexpr std::size_t kQueueMax = 1024;
+
+  void work_on();
 
   os::System& system_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // of the loop's thread
-  os::Channel<Piece> pieces_{kQueueMax};
+  os::Channel<Work> works_{kQueueMax};
   os::Thread thread_;  // last: ends before what it uses
 };
 
@@ -47,19 +63,15 @@ class TimedExecutor final : public Executor {
   TimedExecutor(os::System& system, std::function<Duration()> cost)
       : system_(system), cost_(std::move(cost)) {}
   ~TimedExecutor() override { *alive_ = false; }
-  void run(os::Task work, os::Task done) override;
+  void run_pieces(std::function<bool()> piece, os::Task done) override;
   void tell(os::Task news) override { news(); }
 
  private:
-  struct Piece {
-    os::Task work;
-    os::Task done;
-  };
   void next();
 
   os::System& system_;
   std::function<Duration()> cost_;
-  std::deque<Piece> waiting_;
+  std::deque<Work> waiting_;
   bool busy_ = false;
   os::Pending timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

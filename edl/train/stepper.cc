@@ -34,6 +34,10 @@ collective::Buffer buffer_of(ConstBytes sum) {
   return {const_cast<std::byte*>(sum.data()), sum.size()};
 }
 
+bool contains(std::span<const model::TreeNode> nodes, const model::TreeNode& node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
 bool is_same(const model::StepPlan& one, const model::StepPlan& other) {
   return one.step == other.step && one.epoch == other.epoch && one.positions == other.positions;
 }
@@ -43,23 +47,31 @@ bool is_same(const model::StepPlan& one, const model::StepPlan& other) {
 // Gradients that come piece by piece, on their way into the sums.
 class Stepper::SumsSink final : public GradientSink {
  public:
-  SumsSink(Stepper& stepper, std::shared_ptr<Computed> task)
-      : stepper_(stepper), task_(std::move(task)), first_(stepper.layout_.gradients().first) {}
+  // `before_sending` is called once, if anything is sent.
+  SumsSink(Stepper& stepper, const Run& run, const Part& part, os::Task before_sending)
+      : stepper_(stepper),
+        first_(stepper.layout_.gradients().first),
+        sum_{run.generation, part.step, stepper.sums_.coming(), stepper.sums_.coming_sum()},
+        is_expected_(contains(run.expected, sum_.node)),
+        before_sending_(std::move(before_sending)) {}
 
   void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) override {
     stepper_.sums_.fold(first_ + segment, offset, numbers, share);
   }
   void taken_from(std::size_t segment, std::uint64_t offset) override {
-    if (!task_->is_expected) return;
-    stepper_.trace(*task_);  // before anything of it is sent
-    stepper_.executor_.tell([stepper = &stepper_, task = task_, segment = first_ + segment,
-                             offset] { stepper->contribute_early(*task, segment, offset); });
+    if (!is_expected_) return;
+    if (before_sending_) std::exchange(before_sending_, nullptr)();
+    stepper_.executor_.tell([stepper = &stepper_, sum = sum_, segment = first_ + segment, offset] {
+      stepper->contribute_early(sum, segment, offset);
+    });
   }
 
  private:
   Stepper& stepper_;
-  const std::shared_ptr<Computed> task_;
   const std::size_t first_;
+  const EarlySum sum_;
+  const bool is_expected_;
+  os::Task before_sending_;
 };
 
 void Stepper::Free::operator()(std::byte* bytes) const {
@@ -101,6 +113,7 @@ void Stepper::enter(const model::View& view, model::Rank own,
   view_ = view;
   own_ = own;
   begun_ = false;
+  if (run_) run_->is_void = true;
   part_speeds_.clear();
   all_reduce_.leave();
   links_.clear();
@@ -111,13 +124,14 @@ void Stepper::enter(const model::View& view, model::Rank own,
     posts.push_back(links_.back().get());
   }
   all_reduce_.enter(view, own, std::move(posts));
-  if (!computing_) begin_step();
+  if (!run_) begin_step();
 }
 
 void Stepper::leave() {
   view_.reset();
   lacks_samples_ = false;
   begun_ = false;
+  if (run_) run_->is_void = true;
   all_reduce_.leave();
 }
 
@@ -129,7 +143,7 @@ Result<void> Stepper::on_bulk(model::Rank from, const wire::Header& header, std:
 
 void Stepper::set_extent(const model::StreamExtent& extent) {
   extent_ = extent;
-  if (!computing_) begin_step();
+  if (!run_) begin_step();
 }
 
 std::optional<model::StepPlan> Stepper::plan_from(const model::Position& at) const {
@@ -168,7 +182,7 @@ void Stepper::begin_step() {
   all_reduce_.begin(plan.step, parts);
   if (!begun_) return;
   contribute();
-  if (begun_ && !computing_ && !applying_) compute_next();
+  if (begun_ && !run_ && !applying_) compute_next();
 }
 
 Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const {
@@ -184,10 +198,9 @@ Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const
   return part;
 }
 
-// The part behind the first of those that are missing: of this step, else of the next one, when
-// nothing changes until then.
+// The first of those that are missing, else one of the next step, when nothing changes until then.
 std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> missing) const {
-  if (missing.size() > 1) return part_of(*plan_, missing[1]);
+  if (!missing.empty()) return part_of(*plan_, missing.front());
   const model::Position after = plan_->after();
   if (rules_.is_finished(after)) return std::nullopt;
   const std::optional<model::StepPlan> next = plan_from(after);
@@ -197,68 +210,75 @@ std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> m
 }
 
 void Stepper::compute_next() {
-  if (!view_ || !begun_ || computing_) return;
+  if (!view_ || !begun_ || run_) return;
   const auto& own = view_->members[own_.value()].logical;
   const std::vector<model::LogicalWorker> missing = sums_.missing(own);
   if (missing.empty()) return;
-  const model::LogicalWorker v = missing.front();
   events_.phase(Phase::kData, plan_->step);
-  auto task = std::make_shared<Computed>();
-  task->part = part_of(*plan_, v);
-  if (trainee_.loads_ahead()) task->behind = part_behind(missing);
-  task->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
+  const std::shared_ptr<Run> run = run_of(missing);
   events_.phase(Phase::kCompute, plan_->step);
   if (!view_) return;
-  open(*task);
-  computing_ = true;
-  const Time began = system_.now();
-  executor_.run(
-      [this, task, slowness = slowness_] {
-        if (task->behind) trainee_.upcoming(*task->behind);
-        const Result<void> done = compute(task, slowness);
-        if (!done.ok()) {
-          task->error = done.error();
-          return;
-        }
-        trace(*task);
-        sums_.close();
-      },
-      [this, task, began] {
-        computing_ = false;
-        task->took = system_.now() - began;
-        computed(*task);
-      });
+  run_ = run;
+  executor_.run_pieces([this, run] { return compute_part(*run); },
+                       [this] { computed(*std::exchange(run_, nullptr)); });
 }
 
-void Stepper::open(Computed& task) {
-  task.generation = view_->generation;
+// Those that the first sum of ours that is not whole lacks.
+std::shared_ptr<Stepper::Run> Stepper::run_of(
+    const std::vector<model::LogicalWorker>& missing) const {
+  auto run = std::make_shared<Run>();
+  run->generation = view_->generation;
+  run->expected = all_reduce_.own_nodes();
+  const auto is_of = [](const model::TreeNode& node, model::LogicalWorker v) {
+    return node.lo <= v.value() && v.value() < node.hi;
+  };
+  const auto node = std::ranges::find_if(
+      run->expected, [&](const model::TreeNode& each) { return is_of(each, missing.front()); });
+  EDL_CHECK(node != run->expected.end());
+  const auto end =
+      std::ranges::find_if_not(missing, [&](model::LogicalWorker v) { return is_of(*node, v); });
+  for (auto v = missing.begin(); v != end; ++v) run->parts.push_back(part_of(*plan_, *v));
+  if (trainee_.loads_ahead()) run->behind = part_behind(std::span(end, missing.end()));
+  run->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
   // The norm of a part needs all of it at once.
-  task.streams = trainee_.streams_gradients() && !measures_noise(task.part.step);
-  const StepLayout::Segments gradients = layout_.gradients();
-  sums_.open(task.part.v, gradients.first, task.streams ? gradients.count : 0);
-  task.node = sums_.coming();
-  task.sum = sums_.coming_sum();
-  const auto& nodes = all_reduce_.own_nodes();
-  task.is_expected = std::find(nodes.begin(), nodes.end(), task.node) != nodes.end();
+  run->streams = trainee_.streams_gradients() && !measures_noise(plan_->step);
+  run->slowness = slowness_;
+  run->part_began = system_.now();
+  return run;
 }
 
 // By the executor. A drill of slowness computes the same again and again.
-Result<void> Stepper::compute(const std::shared_ptr<Computed>& task, double slowness) {
-  for (double more = 1; more < slowness; ++more) EDL_TRY(fill(*task, nullptr));
-  SumsSink sink(*this, task);
-  return fill(*task, task->streams ? &sink : nullptr);
-}
-
-// By the executor.
-void Stepper::trace(Computed& task) {
-  if (!std::exchange(task.is_traced, true)) events_.computed(task.part, task.generation);
+bool Stepper::compute_part(Run& run) {
+  const Part& part = run.parts[run.next++];
+  const bool is_last = run.next == run.parts.size();
+  if (!is_last) trainee_.upcoming(run.parts[run.next]);
+  if (is_last && run.behind) trainee_.upcoming(*run.behind);
+  const StepLayout::Segments gradients = layout_.gradients();
+  sums_.open(part.v, gradients.first, run.streams ? gradients.count : 0);
+  bool is_traced = false;
+  const auto trace = [&] {
+    if (!std::exchange(is_traced, true)) events_.computed(part, run.generation);
+  };
+  Result<void> done;
+  for (double more = 1; done.ok() && more < run.slowness; ++more) done = fill(run, part, nullptr);
+  SumsSink sink(*this, run, part, trace);
+  if (done.ok()) done = fill(run, part, run.streams ? &sink : nullptr);
+  if (!done.ok()) {
+    run.error = done.error();
+    return false;
+  }
+  trace();
+  sums_.close();
+  const Time now = system_.now();
+  const double took = seconds(now - std::exchange(run.part_began, now));
+  if (took > 0) run.speeds.push_back(static_cast<double>(part.indices.size()) / took);
+  return !is_last && !run.is_void;
 }
 
 // Into the room of the sums.
-Result<void> Stepper::fill(const Computed& task, GradientSink* gradients) {
-  const Part& part = task.part;
+Result<void> Stepper::fill(const Run& run, const Part& part, GradientSink* gradients) {
   std::vector<double> evaluated;
-  if (task.evaluates) {
+  if (run.evaluates) {
     EDL_TRY(evaluated, layout_.evaluation().share(trainee_, part.v, sums_.parts()));
   }
   const std::vector<ByteSpan>& into = sums_.room();
@@ -273,9 +293,12 @@ Result<void> Stepper::fill(const Computed& task, GradientSink* gradients) {
   return {};
 }
 
-void Stepper::computed(const Computed& result) {
-  if (result.error) return events_.failed(result.part.step, result.part.v, *result.error);
-  measure(result);
+void Stepper::computed(const Run& run) {
+  if (run.error) {
+    const Part& part = run.parts[run.next - 1];
+    return events_.failed(part.step, part.v, *run.error);
+  }
+  measure(run);
   if (!view_) return;
   if (!begun_) return begin_step();  // another view has begun meanwhile
   contribute();
@@ -283,11 +306,10 @@ void Stepper::computed(const Computed& result) {
 }
 
 // The median of a few: one part that had to wait says nothing.
-void Stepper::measure(const Computed& result) {
-  const double took = seconds(result.took);
-  if (took <= 0 || result.evaluates) return;
-  part_speeds_.push_back(static_cast<double>(result.part.indices.size()) / took);
-  if (part_speeds_.size() > kPartsMeasured) part_speeds_.pop_front();
+void Stepper::measure(const Run& run) {
+  if (run.evaluates) return;
+  part_speeds_.insert(part_speeds_.end(), run.speeds.begin(), run.speeds.end());
+  while (part_speeds_.size() > kPartsMeasured) part_speeds_.pop_front();
   if (part_speeds_.size() < kPartsAtLeast) return;
   std::vector<double> sorted(part_speeds_.begin(), part_speeds_.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
@@ -296,13 +318,13 @@ void Stepper::measure(const Computed& result) {
 }
 
 // The end of a sum is there, the rest is being computed.
-void Stepper::contribute_early(const Computed& task, std::size_t segment, std::uint64_t offset) {
+void Stepper::contribute_early(const EarlySum& sum, std::size_t segment, std::uint64_t offset) {
   const bool is_of_now =
-      view_ && begun_ && view_->generation == task.generation && plan_->step == task.part.step;
+      view_ && begun_ && view_->generation == sum.generation && plan_->step == sum.step;
   if (!is_of_now) return;
   events_.phase(Phase::kReduce, plan_->step);
   if (!view_) return;
-  const auto sent = all_reduce_.contribute_early(task.node, buffer_of(task.sum), segment, offset);
+  const auto sent = all_reduce_.contribute_early(sum.node, buffer_of(sum.bytes), segment, offset);
   if (!sent.ok()) events_.violated(own_, sent.error());
 }
 

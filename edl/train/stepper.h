@@ -5,6 +5,7 @@
 // bytes of the next one prove that nobody needs them any more.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -86,19 +87,29 @@ class Stepper {
   struct Free {
     void operator()(std::byte* bytes) const;
   };
-  // A task of the executor, with what it answers; shared with it until it is done.
-  struct Computed {
-    Part part{};
+  // Parts that make one sum, computed one after the other by the executor; shared with it until
+  // they are done.
+  struct Run {
     model::Generation generation{};
-    std::optional<Part> behind{};  // what comes next, most likely
+    std::vector<Part> parts{};
+    std::optional<Part> behind{};  // what comes after them, most likely
     bool evaluates = false;
-    bool streams = false;      // gradients come piece by piece
-    model::TreeNode node{};    // whose sum is whole with this part ...
-    ConstBytes sum{};          // ... and lies there
-    bool is_expected = false;  // by the others: it is sent while it is computed
-    bool is_traced = false;
-    std::optional<Error> error{};
-    Duration took{};
+    bool streams = false;                     // gradients come piece by piece
+    std::vector<model::TreeNode> expected{};  // sums that are sent while they are computed
+    double slowness = 1;
+    std::atomic<bool> is_void = false;  // no part is begun any more
+
+    std::size_t next = 0;  // part to compute
+    Time part_began{};
+    std::vector<double> speeds{};  // samples a second, of each part
+    std::optional<Error> error{};  // of the part that was computed last
+  };
+  // A sum that is sent while it is computed.
+  struct EarlySum {
+    model::Generation generation;
+    model::Step step;
+    model::TreeNode node;
+    ConstBytes bytes;
   };
   class SumsSink;
 
@@ -108,13 +119,12 @@ class Stepper {
   Part part_of(const model::StepPlan& plan, model::LogicalWorker v) const;
   std::optional<Part> part_behind(std::span<const model::LogicalWorker> missing) const;
   void compute_next();
-  void open(Computed& task);
-  Result<void> compute(const std::shared_ptr<Computed>& task, double slowness);
-  Result<void> fill(const Computed& task, GradientSink* gradients);
-  void trace(Computed& task);
-  void contribute_early(const Computed& task, std::size_t segment, std::uint64_t offset);
-  void computed(const Computed& result);
-  void measure(const Computed& result);
+  std::shared_ptr<Run> run_of(const std::vector<model::LogicalWorker>& missing) const;
+  bool compute_part(Run& run);
+  Result<void> fill(const Run& run, const Part& part, GradientSink* gradients);
+  void contribute_early(const EarlySum& sum, std::size_t segment, std::uint64_t offset);
+  void computed(const Run& run);
+  void measure(const Run& run);
   void contribute();
   void on_reduced(model::Step step, const model::Digest& digest);
   double lr_factor() const;  // of the step that was recorded last
@@ -135,7 +145,7 @@ class Stepper {
   std::unique_ptr<std::byte[], Free> reduced_;
   collective::HostAdder adder_;
   collective::AllReduce all_reduce_;
-  NodeSums sums_;  // belongs to the executor while `computing_`
+  NodeSums sums_;  // belongs to the executor while there is a `run_`
 
   model::Position here_;
   model::StreamExtent extent_;  // when it is a stream
@@ -146,7 +156,7 @@ class Stepper {
   std::vector<std::unique_ptr<collective::Link>> links_;
   std::optional<model::StepPlan> plan_;  // of what `sums_` holds
   bool begun_ = false;                   // the step, in this view
-  bool computing_ = false;
+  std::shared_ptr<Run> run_;             // that is being computed
   bool applying_ = false;
   std::vector<model::TreeNode> contributed_;
   model::StepRecordHeader record_;

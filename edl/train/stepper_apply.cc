@@ -125,7 +125,7 @@ void Stepper::apply_reduced() {
         const Duration took = last_completed_ == Time() ? Duration() : now - last_completed_;
         last_completed_ = now;
         events_.completed(here_, took);
-        if (!computing_) begin_step();
+        if (!run_) begin_step();
       });
 }
 
