@@ -113,7 +113,7 @@ void Stepper::enter(const model::View& view, model::Rank own,
   view_ = view;
   own_ = own;
   begun_ = false;
-  if (run_) run_->is_void = true;
+  if (run_) run_->is_void.raise();
   part_speeds_.clear();
   all_reduce_.leave();
   links_.clear();
@@ -131,7 +131,7 @@ void Stepper::leave() {
   view_.reset();
   lacks_samples_ = false;
   begun_ = false;
-  if (run_) run_->is_void = true;
+  if (run_) run_->is_void.raise();
   all_reduce_.leave();
 }
 
@@ -272,7 +272,7 @@ bool Stepper::compute_part(Run& run) {
   const Time now = system_.now();
   const double took = seconds(now - std::exchange(run.part_began, now));
   if (took > 0) run.speeds.push_back(static_cast<double>(part.indices.size()) / took);
-  return !is_last && !run.is_void;
+  return !is_last && !run.is_void.is_raised();
 }
 
 // Into the room of the sums.

@@ -5,7 +5,6 @@
 // bytes of the next one prove that nobody needs them any more.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "edl/membership/rules.h"
 #include "edl/model/order.h"
 #include "edl/model/view.h"
+#include "edl/os/flag.h"
 #include "edl/train/executor.h"
 #include "edl/train/node_sums.h"
 #include "edl/train/phases.h"
@@ -97,7 +97,7 @@ class Stepper {
     bool streams = false;                     // gradients come piece by piece
     std::vector<model::TreeNode> expected{};  // sums that are sent while they are computed
     double slowness = 1;
-    std::atomic<bool> is_void = false;  // no part is begun any more
+    os::Flag is_void{};  // no part is begun any more
 
     std::size_t next = 0;  // part to compute
     Time part_began{};
