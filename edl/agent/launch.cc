@@ -192,6 +192,7 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   spec.from = request.from;
   spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);
   spec.isa = request.isa;
+  spec.python = request.python;
   take_lengths(request, program, spec);
   EDL_TRY(take_stream(program, spec));
   EDL_TRY(model::validate(spec));

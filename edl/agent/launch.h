@@ -58,6 +58,7 @@ struct LaunchRequest {
   std::optional<model::WeightsFile> init{};
   std::string from{};  // a checkpoint of another job; empty: none
   model::Isa isa = model::Isa::kNative;
+  std::string python{};  // the interpreter; empty: as the machine has it
 };
 
 struct Launch {

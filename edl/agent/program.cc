@@ -11,24 +11,46 @@ namespace {
 constexpr std::string_view kBuiltin = "builtin:";
 constexpr std::array<std::string_view, 2> kBuiltins{"builtin:mlp", "builtin:linear"};
 
+// What an interpreter runs for us, as seen from the folder of our own program: in a wheel, in the
+// source tree, in a system's packages.
+constexpr std::array<std::string_view, 3> kPythonWorkers{
+    "../_worker.py", "../../../python/edl/_worker.py",
+    "../lib/python3/dist-packages/edl/_worker.py"};
+
+Result<std::string> python_worker(os::Disk& disk, const std::string& edl) {
+  const std::string folder = edl.substr(0, edl.rfind('/') + 1);
+  for (const std::string_view place : kPythonWorkers) {
+    std::string path = text(folder, place);
+    if (disk.exists(path)) return path;
+  }
+  return Error{Code::kNotFound, text("EDL's package for Python is not where ", edl,
+                                     " looks for it: install it with pip install .")};
+}
+
 }  // namespace
+
+bool is_python(const std::string& program) { return program.ends_with(".py"); }
 
 bool is_builtin(const std::string& program) { return program.starts_with(kBuiltin); }
 
-Result<std::vector<std::string>> worker_command(os::Disk& disk, const std::string& edl,
+Result<std::vector<std::string>> worker_command(os::Disk& disk, const Runners& runners,
                                                 const std::string& program,
                                                 const std::vector<std::string>& args) {
   std::vector<std::string> command;
   if (is_builtin(program)) {
     EDL_TRY(model::find_word("built-in program", program, kBuiltins));
-    command = {edl, "worker", "--", program};
-  } else if (program.ends_with(".py")) {
-    return Error{Code::kInvalid,
-                 text("cannot run ", program, ": programs in Python are not available yet")};
+    command = {runners.edl, "worker", "--", program};
   } else if (!disk.exists(program)) {
     return Error{Code::kNotFound,
                  text("there is no program ", program,
                       ": write its path, or builtin:mlp for one that is built in")};
+  } else if (is_python(program)) {
+    if (!disk.exists(runners.python)) {
+      return Error{Code::kNotFound, text("there is no interpreter ", runners.python,
+                                         " for programs in Python: say --python=PATH")};
+    }
+    EDL_TRY(const std::string worker, python_worker(disk, runners.edl));
+    command = {runners.python, worker, program};
   } else {
     command = {program.find('/') == std::string::npos ? "./" + program : program};
   }

@@ -23,6 +23,7 @@ struct Console {
   std::string search_path{};  // where programs are looked for
   std::string blas_core{};    // what OpenBLAS is told to compute for
   bool tunes_memory = false;  // the C library's, for what we start
+  std::string python{};       // the interpreter, where a job says none
   std::string memory{};       // that workers may take here; empty: as much as there is
 };
 

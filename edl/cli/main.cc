@@ -47,6 +47,14 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The one that is said, that of the virtual environment, the system's.
+std::string python() {
+  const std::string said = variable("EDL_PYTHON");
+  if (!said.empty()) return said;
+  const std::string environment = variable("VIRTUAL_ENV");
+  return environment.empty() ? "/usr/bin/python3" : environment + "/bin/python";
+}
+
 bool tunes_memory() {
   const agent::Environment ours = agent::memory_environment();
   return std::any_of(ours.begin(), ours.end(),
@@ -67,6 +75,7 @@ int run(std::vector<std::string> arguments) {
                   variable("PATH"),
                   variable(agent::kBlasCoreVariable),
                   tunes_memory(),
+                  python(),
                   variable(kMemoryVariable)};
   add_commands(line, console);
   const int exit_code = line.run(std::move(arguments), out, errors);

@@ -39,7 +39,9 @@ class Run final : public Command {
         app, "--isa", request_.isa,
         "avx2: the same bits on every x86 machine that has it; native when not given",
         {{"native", model::Isa::kNative}, {"avx2", model::Isa::kAvx2}});
-    app.add_option("--python", python_, "the interpreter for programs in Python")
+    app.add_option("--python", request_.python,
+                   "the interpreter for programs in Python; else $EDL_PYTHON, that of the virtual "
+                   "environment, /usr/bin/python3")
         ->type_name("PATH");
     app.add_option("PROGRAM", program_, "what to train, and its own options and arguments")
         ->required()
@@ -99,7 +101,11 @@ class Run final : public Command {
     if (mode_ == model::JobMode::kStopResume) {
       EDL_TRY(check_plain());
     }
-    if (!python_.empty()) return Error{Code::kInvalid, "--python is not available yet"};
+    const bool is_python = agent::is_python(program_.front()) && mode_ == model::JobMode::kElastic;
+    if (!request_.python.empty() && !is_python) {
+      return Error{Code::kInvalid, text("--python is for programs in Python that EDL drives; ",
+                                        program_.front(), " is none")};
+    }
     return {};
   }
 
@@ -143,8 +149,8 @@ class Run final : public Command {
       return launch;
     }
     EDL_TRY(const auto command,
-            agent::worker_command(runner.system().disk(), runner.machine().program, request.program,
-                                  request.args));
+            agent::worker_command(runner.system().disk(), runner.runners(request.python),
+                                  request.program, request.args));
     EDL_TRY(take_beginning(runner, request));
     EDL_TRY(const agent::Environment environment,
             runner.program_environment(request.program, mode_, request.isa));
@@ -238,7 +244,6 @@ class Run final : public Command {
   std::string init_;
   std::string from_;
   std::optional<agent::Source> source_;
-  std::string python_;
   std::vector<std::string> program_;
 };
 

@@ -123,7 +123,7 @@ Result<void> AgentRun::check_memory(const agent::ProgramFacts& program, std::uin
 Result<std::vector<std::string>> AgentRun::command_of(const model::JobSpec& spec) {
   os::Disk& disk = system_->disk();
   if (spec.mode == model::JobMode::kElastic) {
-    return agent::worker_command(disk, machine_.program, spec.program, spec.args);
+    return agent::worker_command(disk, runners(spec.python), spec.program, spec.args);
   }
   if (!options_.faults.empty()) return not_driven("--fault");
   if (!options_.events.empty()) return not_driven("--events");

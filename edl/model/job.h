@@ -70,6 +70,7 @@ struct JobSpec {
   std::optional<WeightsFile> init;  // else the weights are as the program makes them
   std::string from;                 // the checkpoint of another job that it began with, if any
   Isa isa = Isa::kNative;
+  std::string python;  // the interpreter of a program in Python; empty: as each machine has it
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -65,6 +65,7 @@ void to_json(Json& json, const JobSpec& job) {
   put_if_said(json, "micro_batch", job.micro_batch);
   put_if_said(json, "epochs", job.epochs);
   put_if_said(json, "steps", job.steps);
+  if (!job.python.empty()) json["python"] = job.python;
   if (!job.from.empty()) json["from"] = job.from;
   if (job.init) json["init"] = {{"path", job.init->path}, {"sha256", job.init->sha256}};
 }
@@ -95,6 +96,7 @@ Result<JobSpec> job_from(const Json& json) {
   read_text_optional(in, "checkpoint", job.checkpoint);
   in.read_optional("silent_steps", job.silent_steps);
   if (in.has("mode")) read_word(in, "mode", job.mode, parse_job_mode);
+  read_text_optional(in, "python", job.python);
   read_text_optional(in, "from", job.from);
   if (in.has("init")) in.read_with("init", job.init.emplace(), weights_from);
   if (in.has("isa")) read_word(in, "isa", job.isa, parse_isa);

@@ -2,7 +2,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -14,8 +13,6 @@ namespace edl::torch {
 namespace {
 
 using ::torch::Tensor;
-
-constexpr std::size_t kSaidBytes = 1 << 20;  // of gradients, at a time
 
 // The batches that a part asks for, one after the other.
 std::vector<Wish> wishes_of(const train::Part& part) {
@@ -101,99 +98,38 @@ Result<void> TorchTrainee::backward(const Measured& measured, const train::Part&
   return {};
 }
 
-// Where the gradients of a part go. What comes is multiplied by its micro batch's share; when there
-// are several of those, they are added in the part's own sums, in order.
+// Where the gradients of a part go, as torch gives them.
 class TorchTrainee::GradientsOfPart {
  public:
   GradientsOfPart(TorchTrainee& trainee, const train::Part& part, const train::PartRoom& room)
-      : trainee_(trainee), part_(part), room_(room), is_one_(part.indices.size() <= part.micro) {
-    for (const auto& summed : trainee.parameters_) {
-      first_taken_.push_back(summed->tensors.size());
-      said_.push_back(summed->flat.bytes());
-    }
+      : trainee_(trainee), gradients_(trainee.gradients_, trainee.touched_, part, room) {
     trainee_.watch_.tell([this](std::size_t i, const Tensor& gradient) { take(i, gradient); });
   }
   ~GradientsOfPart() { trainee_.watch_.tell(nullptr); }
 
-  void begin_micro_batch(std::size_t samples) {
-    share_ = static_cast<float>(samples) / static_cast<float>(part_.step_samples);
-  }
-
-  // What did not come is zero.
+  void begin_micro_batch(std::size_t samples) { gradients_.begin_micro_batch(samples); }
   Result<void> finish() {
     if (!complaint_.empty()) return Error{Code::kInvalid, complaint_};
-    for (std::size_t p = 0; p < trainee_.parameters_.size(); ++p) {
-      const Summed& summed = *trainee_.parameters_[p];
-      for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
-        if (trainee_.touched_[summed.flags[i]] == 0) give_zeros(p, summed.flat.tensors()[i]);
-      }
-      if (!is_one_ && room_.gradients != nullptr) {
-        room_.gradients->take(p, 0, room_.sums[p], 1);
-      }
-    }
+    gradients_.finish();
     return {};
   }
 
  private:
-  bool streams() const { return is_one_ && room_.gradients != nullptr; }
-
   void take(std::size_t watched, const Tensor& gradient) {
     const auto [p, i] = trainee_.watched_[watched];
-    const Summed& summed = *trainee_.parameters_[p];
-    const FlatTensor& place = summed.flat.tensors()[i];
+    const Flat& flat = trainee_.parameters_[p]->flat;
+    const FlatTensor& place = flat.tensors()[i];
     if (gradient.is_sparse()) {
       complaint_ = text("the gradient of ", place.name,
                         " is sparse, which cannot be summed; use a dense one (sparse(false))");
       return;
     }
-    const Tensor whole = gradient.to(summed.flat.type()).contiguous();
-    const ConstBytes numbers(static_cast<const std::byte*>(whole.data_ptr()), place.bytes);
-    std::int64_t& touched = trainee_.touched_[summed.flags[i]];
-    if (streams()) {
-      room_.gradients->take(p, place.offset, numbers, share_);
-      touched = 1;
-      tell_taken(p);
-    } else {
-      const ByteSpan into = room_.sums[p].subspan(place.offset, place.bytes);
-      const std::byte* const before = into.data();
-      const std::size_t others = touched == 0 ? 0 : 1;
-      collective::fold(number_type(summed.flat.type())->element, numbers, share_,
-                       std::span(&before, others), into);
-    }
-    touched = 1;
-  }
-
-  // Gradients come from the last to the first, more or less. Said for a good piece at a time.
-  void tell_taken(std::size_t p) {
-    const Summed& summed = *trainee_.parameters_[p];
-    std::size_t& first = first_taken_[p];
-    while (first > 0 && trainee_.touched_[summed.flags[first - 1]] != 0) --first;
-    if (first == summed.tensors.size()) return;
-    const std::size_t offset = summed.flat.tensors()[first].offset;
-    if (said_[p] - offset < kSaidBytes) return;
-    said_[p] = offset;
-    room_.gradients->taken_from(p, offset);
-  }
-
-  void give_zeros(std::size_t p, const FlatTensor& place) {
-    if (!streams()) {
-      std::memset(room_.sums[p].data() + place.offset, 0, place.bytes);
-      return;
-    }
-    static constexpr std::array<std::byte, 4096> kZeros{};
-    for (std::size_t at = 0; at < place.bytes; at += kZeros.size()) {
-      const std::size_t bytes = std::min(kZeros.size(), place.bytes - at);
-      room_.gradients->take(p, place.offset + at, ConstBytes(kZeros).first(bytes), 1);
-    }
+    const Tensor whole = gradient.to(flat.type()).contiguous();
+    gradients_.take(p, i, {static_cast<const std::byte*>(whole.data_ptr()), place.bytes});
   }
 
   TorchTrainee& trainee_;
-  const train::Part& part_;
-  const train::PartRoom& room_;
-  const bool is_one_;                     // micro batch
-  std::vector<std::size_t> first_taken_;  // by segment: from this tensor on
-  std::vector<std::size_t> said_;         // by segment: from this byte on
-  float share_ = 1;
+  train::PartGradients gradients_;
   std::string complaint_;
 };
 

@@ -115,6 +115,13 @@ Result<void> TorchTrainee::lay_out() {
       summed->tensors[i].set_data(place);
     }
     scratch_.emplace_back();
+    auto& gradients = gradients_.emplace_back();
+    gradients.element = number_type(summed->flat.type()).value().element;
+    gradients.bytes = summed->flat.bytes();
+    for (std::size_t i = 0; i < summed->tensors.size(); ++i) {
+      const FlatTensor& place = summed->flat.tensors()[i];
+      gradients.places.push_back({place.offset, place.bytes, summed->flags[i]});
+    }
   }
   for (const auto& summed : buffers_) {
     summed->flat.allocate();

@@ -17,6 +17,7 @@
 #include "edl/torch/mixed_precision.h"
 #include "edl/torch/optimizer_state.h"
 #include "edl/torch/program.h"
+#include "edl/train/part_gradients.h"
 #include "edl/train/trainee.h"
 
 namespace edl::torch {
@@ -109,8 +110,9 @@ class TorchTrainee final : public train::Trainee {
   Model model_;
   std::vector<double> base_rates_;  // of the optimizer's groups
   std::vector<std::unique_ptr<Summed>> parameters_;
-  std::vector<std::unique_ptr<Summed>> buffers_;  // of floating point, and integers as kI64
-  std::vector<std::vector<std::byte>> scratch_;   // of gradients, like `parameters_`
+  std::vector<std::unique_ptr<Summed>> buffers_;   // of floating point, and integers as kI64
+  std::vector<train::GradientSegment> gradients_;  // like `parameters_`
+  std::vector<std::vector<std::byte>> scratch_;    // likewise
   GradientWatch watch_;
   std::vector<std::pair<std::size_t, std::size_t>> watched_;  // in `parameters_`, and there
   // Other names of parameters that are shared; they are in the state under each of them.

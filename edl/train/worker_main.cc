@@ -267,7 +267,7 @@ int worker_main(const WorkerProgram& program, const std::string& role, int paren
     return describe(facts, parent_descriptor);
   }
   if (role == kRoleParent) {
-    const auto child = os::serve_forks(parent_descriptor);
+    const auto child = os::serve_forks(parent_descriptor, program.fork);
     if (!child) return 0;
     parent_descriptor = child->parent_descriptor;
   }

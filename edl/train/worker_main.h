@@ -15,7 +15,8 @@ struct WorkerProgram {
   // `logical_workers`, `seed`, `fingerprint`, `warnings`; and `memory`, where it is known without
   // making what is trained.
   Json facts{};
-  std::function<Result<std::unique_ptr<Trainee>>()> make;
+  std::function<Result<std::unique_ptr<Trainee>>()> make{};
+  std::function<int()> fork{};  // as os::serve_forks wants it
 };
 
 // `role` and `parent_descriptor` are what the environment says (kRoleVariable,

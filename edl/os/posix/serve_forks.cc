@@ -74,7 +74,7 @@ void wait_for_event(int socket, const std::vector<Forked>& children) {
 
 }  // namespace
 
-std::optional<ForkedChild> serve_forks(int socket) {
+std::optional<ForkedChild> serve_forks(int socket, const std::function<int()>& fork) {
   ::fcntl(socket, F_SETFL, O_NONBLOCK);
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
   std::vector<Forked> children;
@@ -92,7 +92,7 @@ std::optional<ForkedChild> serve_forks(int socket) {
       answer(socket, {ForkEvent::kRefused, 0, threads, 0});
       continue;
     }
-    const pid_t pid = ::fork();
+    const pid_t pid = fork ? fork() : ::fork();
     if (pid == 0) return enter_child(std::move(packet).value(), socket, children);
     if (pid < 0) {
       answer(socket, {ForkEvent::kRefused, 0, 0, errno});

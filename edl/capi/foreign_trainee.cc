@@ -1,0 +1,378 @@
+#include "edl/capi/foreign_trainee.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "edl/base/text.h"
+#include "edl/capi/handles.h"
+
+namespace edl::capi {
+namespace {
+
+constexpr std::int64_t kNumbersMax = std::int64_t{1} << 40;
+constexpr int kDimensionsMax = 32;
+constexpr int kCpu = 1;
+enum DlCode : std::uint8_t { kDlInt = 0, kDlUint = 1, kDlFloat = 2, kDlBfloat = 4, kDlBool = 6 };
+
+std::optional<checkpoint::Dtype> dtype_of(const DLTensor& tensor) {
+  using checkpoint::Dtype;
+  if (tensor.dtype.lanes != 1) return std::nullopt;
+  switch (tensor.dtype.code * 1000 + tensor.dtype.bits) {
+    case kDlInt * 1000 + 8:
+      return Dtype::kI8;
+    case kDlInt * 1000 + 16:
+      return Dtype::kI16;
+    case kDlInt * 1000 + 32:
+      return Dtype::kI32;
+    case kDlInt * 1000 + 64:
+      return Dtype::kI64;
+    case kDlUint * 1000 + 8:
+      return Dtype::kU8;
+    case kDlFloat * 1000 + 16:
+      return Dtype::kF16;
+    case kDlFloat * 1000 + 32:
+      return Dtype::kF32;
+    case kDlFloat * 1000 + 64:
+      return Dtype::kF64;
+    case kDlBfloat * 1000 + 16:
+      return Dtype::kBf16;
+    case kDlBool * 1000 + 8:
+      return Dtype::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What a type of the state is called where it is summed.
+std::optional<collective::Element> element_of(checkpoint::Dtype dtype) {
+  switch (dtype) {
+    case checkpoint::Dtype::kF32:
+      return collective::Element::kF32;
+    case checkpoint::Dtype::kF64:
+      return collective::Element::kF64;
+    case checkpoint::Dtype::kI64:
+      return collective::Element::kI64;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_dense(const DLTensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  std::int64_t wanted = 1;
+  for (int i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] != 1 && tensor.strides[i] != wanted) return false;
+    wanted *= tensor.shape[i];
+  }
+  return true;
+}
+
+Result<train::StateTensor> read_tensor(const std::string& name, const DLTensor& tensor) {
+  const auto dtype = dtype_of(tensor);
+  const auto wrong = [&](std::string_view why) {
+    return Error{Code::kInvalid, text("the tensor ", name, " ", why)};
+  };
+  if (!dtype) return wrong("has a type of numbers that is not known");
+  if (tensor.device.device_type != kCpu) return wrong("does not lie in the memory of the CPU");
+  if (tensor.ndim < 0 || tensor.ndim > kDimensionsMax || (tensor.ndim > 0 && !tensor.shape)) {
+    return wrong(text("has ", tensor.ndim, " dimensions; 0 to ", kDimensionsMax, " are possible"));
+  }
+  train::StateTensor out{.name = name, .dtype = *dtype};
+  std::int64_t count = 1;
+  for (int i = 0; i < tensor.ndim; ++i) {
+    const std::int64_t length = tensor.shape[i];
+    if (length < 0 || (length > 0 && count > kNumbersMax / length)) {
+      return wrong("has a shape that makes no sense");
+    }
+    count *= length;
+    out.shape.push_back(length);
+  }
+  if (!is_dense(tensor)) return wrong("has gaps between its numbers; give a dense copy");
+  if (count > 0 && tensor.data == nullptr) return wrong("has no memory");
+  out.bytes = {static_cast<std::byte*>(tensor.data) + tensor.byte_offset,
+               static_cast<std::size_t>(count) * checkpoint::dtype_bytes(*dtype)};
+  return out;
+}
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + collective::kAlignment - 1) / collective::kAlignment * collective::kAlignment;
+}
+
+edl_part plain(const train::Part& part) {
+  return {.step = part.step.value(),
+          .epoch = part.epoch.value(),
+          .logical_worker = part.v.value(),
+          .step_samples = part.step_samples,
+          .micro_batch = part.micro,
+          .seed = part.seed,
+          .random_seed = part.random_seed,
+          .samples = part.indices.size(),
+          .indices = part.indices.data()};
+}
+
+std::string& failure() {
+  thread_local std::string sentence;
+  return sentence;
+}
+
+}  // namespace
+
+void set_failure(const char* sentence) { failure() = sentence == nullptr ? "" : sentence; }
+std::string take_failure() { return std::exchange(failure(), {}); }
+
+Result<Description> parse_description(std::string_view words) {
+  EDL_TRY(Json json, parse_json(words));
+  Description out;
+  JsonReader in(json, "description");
+  model::read_samples(in, out.samples);
+  in.read_optional("metrics", out.metrics);
+  in.read_optional("evaluation", out.evaluation);
+  in.read_optional("held_out", out.held_out);
+  in.read_optional("takes_one_sample", out.takes_one_sample);
+  EDL_TRY(in.finish());
+  for (const char* ours : {"metrics", "evaluation", "held_out"}) json.erase(ours);
+  out.facts = std::move(json);
+  return out;
+}
+
+ForeignTrainee::ForeignTrainee(const edl_calls& calls, void* context, Description description)
+    : calls_(calls), context_(context), description_(std::move(description)) {}
+
+ForeignTrainee::Summed& ForeignTrainee::summed_of(std::vector<Summed>& all,
+                                                  collective::Element element) {
+  for (Summed& one : all) {
+    if (one.gradients.element == element) return one;
+  }
+  all.emplace_back().gradients.element = element;
+  return all.back();
+}
+
+Result<void> ForeignTrainee::add(edl_kind kind, const std::string& name, const DLTensor& tensor) {
+  if (name.empty()) return Error{Code::kInvalid, "a tensor without a name"};
+  if (kind != EDL_PARAMETER && kind != EDL_BUFFER && kind != EDL_STATE) {
+    return Error{Code::kInvalid,
+                 text("a tensor of kind ", static_cast<int>(kind), "; 1 to 3 are possible")};
+  }
+  EDL_TRY(train::StateTensor read,
+          read_tensor(kind == EDL_STATE ? name : text("model/", name), tensor));
+  if (kind == EDL_STATE) {
+    others_.push_back(std::move(read));
+    return {};
+  }
+  const auto element = element_of(read.dtype);
+  const bool is_summed = element && (kind == EDL_BUFFER || *element != collective::Element::kI64);
+  if (!is_summed) {
+    return Error{Code::kInvalid, text(name, ": a tensor of ", checkpoint::dtype_name(read.dtype),
+                                      " cannot be trained; float32 and float64 can")};
+  }
+  auto& all = kind == EDL_PARAMETER ? parameters_ : buffers_;
+  Summed& summed = summed_of(all, *element);
+  if (kind == EDL_PARAMETER) {
+    order_.emplace_back(static_cast<std::size_t>(&summed - all.data()), summed.tensors.size());
+  }
+  summed.gradients.places.push_back({summed.gradients.bytes, read.bytes.size(), flag_count_++});
+  summed.gradients.bytes += aligned(read.bytes.size());
+  if (kind == EDL_BUFFER) {
+    summed.shared.emplace_back(read.bytes.begin(), read.bytes.end());
+  }
+  summed.tensors.push_back(std::move(read));
+  return {};
+}
+
+Result<void> ForeignTrainee::lay_out() {
+  if (order_.empty()) return Error{Code::kInvalid, "the program has no parameters to train"};
+  for (const Summed& summed : parameters_) gradients_.push_back(summed.gradients);
+  touched_.assign(flag_count_, 0);
+  return {};
+}
+
+std::vector<collective::Segment> ForeignTrainee::segments() const {
+  std::vector<collective::Segment> out;
+  for (const auto* all : {&parameters_, &buffers_}) {
+    for (const Summed& summed : *all) {
+      const collective::Element element = summed.gradients.element;
+      out.push_back({element, summed.gradients.bytes / collective::element_bytes(element)});
+    }
+  }
+  out.push_back({collective::Element::kI64, flag_count_});
+  return out;
+}
+
+Result<void> ForeignTrainee::called(int code, std::string_view what) {
+  const std::string said = take_failure();
+  if (code == 0) return {};
+  if (!said.empty()) return Error{Code::kInvalid, said};
+  return Error{Code::kInvalid, text("the program's ", what, " failed and did not say why")};
+}
+
+Result<void> ForeignTrainee::initialise(std::uint64_t seed) {
+  EDL_TRY(called(calls_.initialise(context_, seed), "initialise"));
+  for (Summed& summed : buffers_) {
+    for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
+      std::ranges::copy(summed.tensors[i].bytes, summed.shared[i].begin());
+    }
+  }
+  return {};
+}
+
+// Buffers are in the state as the members share them, not as a forward pass left them.
+std::vector<train::StateTensor> ForeignTrainee::state() {
+  std::vector<train::StateTensor> out;
+  for (const Summed& summed : parameters_) {
+    out.insert(out.end(), summed.tensors.begin(), summed.tensors.end());
+  }
+  for (Summed& summed : buffers_) {
+    for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
+      out.push_back(summed.tensors[i]);
+      out.back().bytes = summed.shared[i];
+    }
+  }
+  out.insert(out.end(), others_.begin(), others_.end());
+  return out;
+}
+
+void ForeignTrainee::loaded() {
+  begin_buffers();
+  (void)calls_.loaded(context_);
+}
+
+void ForeignTrainee::upcoming(const train::Part& part) {
+  if (calls_.upcoming == nullptr) return;
+  const edl_part hint = plain(part);
+  calls_.upcoming(context_, &hint);
+}
+
+void ForeignTrainee::begin_buffers() {
+  for (Summed& summed : buffers_) {
+    for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
+      std::ranges::copy(summed.shared[i], summed.tensors[i].bytes.begin());
+    }
+  }
+}
+
+// Buffers of floating point count with the part's share of the samples, integers are those of
+// logical worker 0.
+void ForeignTrainee::end_buffers(const train::Part& part, std::span<const ByteSpan> sums) {
+  const float share =
+      static_cast<float>(part.indices.size()) / static_cast<float>(part.step_samples);
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    const Summed& summed = buffers_[b];
+    const ByteSpan memory = sums[parameters_.size() + b];
+    std::ranges::fill(memory, std::byte{0});
+    const bool is_integer = summed.gradients.element == collective::Element::kI64;
+    for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
+      const train::GradientPlace& place = summed.gradients.places[i];
+      const ConstBytes now = summed.tensors[i].bytes;
+      if (!std::ranges::equal(now, summed.shared[i])) touched_[place.flag] = 1;
+      const ByteSpan into = memory.subspan(place.offset, place.bytes);
+      if (!is_integer) {
+        collective::fold(summed.gradients.element, now, share, {}, into);
+      } else if (part.v.value() == 0) {
+        std::ranges::copy(now, into.begin());
+      }
+    }
+  }
+  std::memcpy(sums[flags_segment()].data(), touched_.data(), flag_count_ * sizeof(std::int64_t));
+}
+
+Result<train::PartSums> ForeignTrainee::compute(const train::Part& part,
+                                                const train::PartRoom& room) {
+  std::ranges::fill(touched_, 0);
+  begin_buffers();
+  train::PartSums out;
+  out.metrics.resize(description_.metrics.size());
+  const edl_part told = plain(part);
+  edl_measured measured{.loss = 0, .metrics = out.metrics.data(), .found_inf = 0};
+  edl_computing computing{train::PartGradients(gradients_, touched_, part, room), *this};
+  EDL_TRY(called(calls_.compute(context_, &computing, &told, &measured), "compute"));
+  computing.gradients.finish();
+  end_buffers(part, room.sums);
+  out.loss = measured.loss;
+  out.found_inf = measured.found_inf != 0 || !std::isfinite(measured.loss);
+  return out;
+}
+
+Result<void> ForeignTrainee::take(train::PartGradients& gradients, std::uint32_t parameter,
+                                  const void* numbers, std::uint64_t samples) const {
+  if (parameter >= order_.size()) {
+    return Error{Code::kInvalid,
+                 text("there is no parameter ", parameter, "; there are ", order_.size())};
+  }
+  const auto [segment, i] = order_[parameter];
+  gradients.begin_micro_batch(samples);
+  gradients.take(segment, i,
+                 {static_cast<const std::byte*>(numbers), gradients_[segment].places[i].bytes});
+  return {};
+}
+
+// A buffer that no part changed keeps its bytes.
+void ForeignTrainee::take_buffers(std::span<const ConstBytes> sums, const std::int64_t* flags) {
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    Summed& summed = buffers_[b];
+    for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
+      const train::GradientPlace& place = summed.gradients.places[i];
+      if (flags[place.flag] == 0) continue;
+      std::ranges::copy(sums[parameters_.size() + b].subspan(place.offset, place.bytes),
+                        summed.shared[i].begin());
+    }
+  }
+  begin_buffers();
+}
+
+Result<train::Applied> ForeignTrainee::apply(const train::ReducedStep& step) {
+  const auto* flags = reinterpret_cast<const std::int64_t*>(step.sums[flags_segment()].data());
+  std::vector<const void*> gradients;
+  for (const auto& [segment, i] : order_) {
+    const train::GradientPlace& place = gradients_[segment].places[i];
+    gradients.push_back(flags[place.flag] > 0 ? step.sums[segment].data() + place.offset : nullptr);
+  }
+  std::vector<std::int64_t> counts(parameters_.size());
+  std::vector<DLTensor> flat;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const bool is_double = gradients_[p].element == collective::Element::kF64;
+    const std::uint8_t bits = is_double ? 64 : 32;
+    counts[p] = static_cast<std::int64_t>(gradients_[p].bytes / (bits / 8));
+    flat.push_back({.data = const_cast<std::byte*>(step.sums[p].data()),
+                    .device = {kCpu, 0},
+                    .ndim = 1,
+                    .dtype = {kDlFloat, bits, 1},
+                    .shape = &counts[p],
+                    .strides = nullptr,
+                    .byte_offset = 0});
+  }
+  std::vector<double> evaluation;
+  for (const std::string& name : description_.evaluation) {
+    const auto found = step.evaluation.find(name);
+    if (found != step.evaluation.end()) evaluation.push_back(found->second);
+  }
+  const std::string rule(model::name(step.lr_rule));
+  const edl_step told{.step = step.step.value(),
+                      .epoch = step.epoch.value(),
+                      .samples = step.samples,
+                      .seen = step.seen,
+                      .loss = step.loss,
+                      .lr_factor = step.lr_factor,
+                      .lr_rule = rule.c_str(),
+                      .found_inf = step.found_inf ? 1 : 0,
+                      .members = step.members,
+                      .members_before = step.members_before.value_or(0),
+                      .gradients = gradients.data(),
+                      .segments = static_cast<std::uint32_t>(flat.size()),
+                      .flat = flat.data(),
+                      .evaluation = evaluation.empty() ? nullptr : evaluation.data()};
+  edl_applied applied{.applied = 1, .saves = 0, .lr = 0};
+  EDL_TRY(called(calls_.apply(context_, &told, &applied), "apply"));
+  if (applied.applied != 0) take_buffers(step.sums, flags);
+  return train::Applied{
+      .applied = applied.applied != 0, .saves = applied.saves != 0, .hyper = {{"lr", applied.lr}}};
+}
+
+Result<std::vector<double>> ForeignTrainee::evaluate(std::uint64_t from, std::uint64_t to) {
+  begin_buffers();
+  std::vector<double> sums(description_.evaluation.size());
+  EDL_TRY(called(calls_.evaluate(context_, from, to, sums.data()), "evaluate"));
+  return sums;
+}
+
+}  // namespace edl::capi

@@ -1,0 +1,24 @@
+// What stands behind the handles of edl.h.
+#pragma once
+
+#include <memory>
+
+#include "edl/capi/foreign_trainee.h"
+#include "edl/train/part_gradients.h"
+
+// A part that a program is computing.
+struct edl_computing {
+  edl::train::PartGradients gradients;
+  const edl::capi::ForeignTrainee& trainee;
+};
+
+struct edl_trainee {
+  std::unique_ptr<edl::capi::ForeignTrainee> foreign;  // null once it works
+};
+
+namespace edl::capi {
+
+// What edl_last_message tells on this thread.
+std::string& last_message();
+
+}  // namespace edl::capi

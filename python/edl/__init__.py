@@ -1,0 +1,26 @@
+"""EDL: training whose workers may come, go and die at any moment, always with the same result.
+
+A program gives its data, its model with an optimizer, and a forward function; EDL does the rest::
+
+    import edl, torch
+
+    def data():
+        return edl.datasets.digits()
+
+    def model():
+        net = torch.nn.Linear(64, 10)
+        return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
+
+    def forward(x, y, params):
+        return torch.nn.functional.cross_entropy(params["net"](x), y)
+
+``edl run --workers=1:4 digits.py`` trains it. Importing this package loads no framework.
+"""
+
+from edl import datasets
+from edl.errors import (ConflictError, CorruptError, Error, ExhaustedError, InvalidError,
+                        NotFoundError, TimeoutError, UnavailableError)
+from edl.training import Progress, train
+
+__all__ = ["ConflictError", "CorruptError", "Error", "ExhaustedError", "InvalidError",
+           "NotFoundError", "Progress", "TimeoutError", "UnavailableError", "datasets", "train"]

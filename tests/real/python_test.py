@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+"""Programs in Python: the bits of the same program in C++, workers that come, go and die, and what
+a user sees when the program is wrong.
+Run as: python_test.py PATH_OF_EDL PATH_OF_THE_EXAMPLES [unittest options]"""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from train_job import Place, check_finished, check_told, send
+
+EDL = "edl"  # argv[1]
+EXAMPLES = Path("examples")  # argv[2], of those in C++
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = (str(ROOT / "examples/digits.py"),)
+SHAPE = ("--logical-workers=8", "--checkpoint-every=50steps")
+PROLOGUE = """import edl, torch
+def data(): return edl.datasets.digits()
+def model():
+    net = torch.nn.Linear(64, 10)
+    return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
+def forward(x, y, params):
+    return torch.nn.functional.cross_entropy(params["net"](x), y)
+"""
+
+
+class Scene(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = Place(EDL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.close()
+
+
+class Digits(Scene):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        job = cls.place.run("reference", "--workers=1", *SHAPE,
+                            program=(str(EXAMPLES / "digits"),))
+        assert job.end() == 0, job.account()
+        cls.hash = job.events[-1]["state_hash"]
+        cls.reference = cls.place.model("reference")
+
+    def finishes(self, job, name):
+        self.assertEqual(job.end(), 0, job.account())
+        check_finished(self.place, name, self.reference)
+        return job.events[-1]
+
+    def run_job(self, name, *options):
+        return self.place.run(name, *SHAPE, *options, program=DIGITS)
+
+    def test_it_has_the_bits_of_the_program_in_cpp(self):
+        end = self.finishes(self.run_job("one", "--workers=1"), "one")
+        self.assertEqual(end["state_hash"], self.hash)
+        self.assertGreaterEqual(end["metrics"]["accuracy"], 0.97)
+        self.assertTrue(self.place.answer("replay", "one", "--step=70")["equal"])
+
+    def test_another_seed_gives_another_model(self):
+        job = self.run_job("seed", "--workers=1", "--seed=5")
+        self.assertEqual(job.end(), 0, job.account())
+        self.assertNotEqual(self.place.model("seed"), self.reference)
+
+    def test_workers_come_go_and_die(self):
+        job = self.run_job("crowd", "--workers=1:4", "--start=1", "--steps=1000000")
+        job.wait_step(20)
+        self.place.answer("scale", "crowd", "--workers=4", "--wait")
+        for number, leads in ((signal.SIGKILL, False), (signal.SIGKILL, True),
+                              (signal.SIGSTOP, False)):
+            before = len(job.events)
+            leader = self.place.answer("leader", "crowd")["id"]
+            victims = {i: pid for i, pid in job.members().items() if (i == leader) == leads}
+            victim = list(victims.values())[0]
+            send(victim, number)
+            job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "death", "a death",
+                         before)
+            if number == signal.SIGSTOP:
+                send(victim, signal.SIGCONT)
+            job.wait_members(4, before)
+        self.place.answer("scale", "crowd", "--workers=2", "--wait")
+        self.place.answer("stop", "crowd")
+        self.assertEqual(job.end(), 0, job.account())
+        check_told(self.place, "crowd")
+        last = job.events[-1]["steps"]
+        again = self.place.resume("crowd", "--workers=3")
+        again.wait_step(last + 5)
+        self.place.answer("stop", "crowd")
+        self.assertEqual(again.end(), 0, again.account())
+        end = again.events[-1]
+        alone = self.place.run("alone", *SHAPE, "--workers=1", f"--steps={end['steps']}",
+                               program=(str(EXAMPLES / "digits"),))
+        self.assertEqual(alone.end(), 0, alone.account())
+        self.assertEqual(end["state_hash"], alone.events[-1]["state_hash"])
+
+
+class Mistakes(Scene):
+    """What a user does wrong is said in the user's own words."""
+
+    def program(self, name, text):
+        path = Path(self.place.folder) / f"{name}.py"
+        path.write_text(text)
+        return (str(path),)
+
+    def refused(self, name, text, *options):
+        done = subprocess.run([EDL, "run", "--workers=1", f"--name={name}", *options,
+                               *self.program(name, text)], cwd=self.place.folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return done.stderr
+
+    def test_before_there_is_a_job(self):
+        for name, text, sentence in (
+                ("nothing", "x = 1\n", "neither calls edl.train or edl.init nor defines model"),
+                ("raises", PROLOGUE + "raise KeyError('mine')\n", "KeyError: 'mine'"),
+                ("syntax", "def f(:\n", "SyntaxError"),
+                ("optimizer", PROLOGUE + "def model(): return {}\n", 'and its "optimizer"'),
+                ("rows", PROLOGUE + "def data(): return torch.zeros(3, 2), torch.zeros(4)\n",
+                 "have 3, 4 rows"),
+                ("stream", PROLOGUE + "def data(): return 5\n", "the data are a int"),
+                ("option", PROLOGUE + "edl.train(model, forward, data, epoch=3)\n",
+                 "knows no epoch")):
+            with self.subTest(name=name):
+                self.assertIn(sentence, self.refused(name, text))
+                self.assertFalse(self.place.directory(name).exists())
+        self.assertIn("no interpreter /nowhere/python",
+                      self.refused("where", PROLOGUE, "--python=/nowhere/python"))
+
+    def test_an_exception_while_it_trains(self):
+        said = self.refused("late", PROLOGUE.replace(
+            "    return torch.nn", "    calls.append(1)\n"
+            "    if len(calls) > 9: raise ValueError('my words')\n"
+            "    return torch.nn") + "calls = []\n")
+        self.assertIn("ValueError: my words", said)
+        self.assertIn("late.py", said)
+
+    def test_a_loss_that_is_no_number(self):
+        said = self.refused("nan", PROLOGUE.replace("(x), y)", "(x), y) * float('nan')"))
+        self.assertIn("the loss is nan", said)
+
+
+class Package(unittest.TestCase):
+    def run_python(self, words):
+        return subprocess.run(["/usr/bin/python3", "-c", words], env={
+            **os.environ, "PYTHONPATH": str(ROOT / "python")}, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, timeout=120)
+
+    def test_importing_it_loads_no_framework(self):
+        done = self.run_python("import sys, edl; print([m for m in ('torch', 'numpy') "
+                               "if m in sys.modules])")
+        self.assertEqual(done.stdout.strip(), "[]", done.stderr)
+
+    def test_the_library_shows_nothing_but_its_own_names(self):
+        library = Path(EDL).resolve().parents[1] / "lib/libedl.so"
+        listing = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE,
+                                 text=True, check=True).stdout
+        names = [line.split()[-1] for line in listing.splitlines()]
+        self.assertTrue(names)
+        self.assertEqual([name for name in names if not name.startswith("edl_")], [])
+
+
+if __name__ == "__main__":
+    EDL = str(Path(sys.argv.pop(1)).resolve())
+    EXAMPLES = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
