@@ -117,11 +117,13 @@ class Attempt {
 };
 
 // The newest recorded checkpoint must never be in danger only because a job that was resumed from
-// it is stopped before its next step.
-std::optional<Written> find_same(os::Disk& disk, const std::string& path, const std::string& hash) {
+// it is stopped before its next step. One of a history that was lost may have the same numbers and
+// is not the same: others trained it.
+std::optional<Written> find_same(os::Disk& disk, const std::string& path, const StateCopy& copy,
+                                 const std::string& hash) {
   if (!disk.exists(text(path, "/", kManifestName))) return std::nullopt;
   const auto there = open_checkpoint(disk, path);
-  if (!there.ok()) return std::nullopt;
+  if (!there.ok() || there->state.trained_by != copy.state().trained_by) return std::nullopt;
   const auto its_hash = hash_of(disk, *there);
   if (!its_hash.ok() || *its_hash != hash) return std::nullopt;
   return Written{.step = there->state.position.step,
@@ -144,7 +146,7 @@ Result<Written> write_checkpoint(os::Disk& disk, const StateCopy& copy,
   const Time begin = options.now();
   const std::string hash = copy.hash();
   Attempt attempt(disk, copy, options);
-  auto same = find_same(disk, attempt.path(), hash);
+  auto same = find_same(disk, attempt.path(), copy, hash);
   auto written = same ? Result<Written>(std::move(*same)) : attempt.run();
   if (!written.ok()) {
     // Gives its room back, if that is possible.

@@ -189,6 +189,26 @@ TEST(Checkpoint, one_of_the_same_state_is_left_as_it_is) {
   });
 }
 
+TEST(Checkpoint, one_with_the_same_numbers_that_others_trained_is_written_anew) {
+  Machine machine;
+  machine.run([&](os::System& system) {
+    ASSERT_TRUE(write(system, 1).ok());
+    Training training(1);
+    training.state.trained_by = {model::Generation(8), 2};
+    training.state.generation = model::Generation(8);
+    StateCopy copy;
+    ASSERT_TRUE(copy.take(training.tensors(), training.state).ok());
+    const auto written =
+        write_checkpoint(system.disk(), copy, {kJob, [&] { return system.now(); }, {}});
+    ASSERT_TRUE(written.ok());
+    EXPECT_EQ(written->generation, model::Generation(8));
+    const auto there = open_checkpoint(system.disk(), written->path);
+    ASSERT_TRUE(there.ok());
+    EXPECT_EQ(there->state.trained_by, training.state.trained_by);
+    EXPECT_EQ(written->state_hash, hash_at(1));
+  });
+}
+
 TEST(Checkpoint, other_tensors_are_refused_by_name) {
   Machine machine;
   machine.run([&](os::System& system) {

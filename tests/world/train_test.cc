@@ -91,7 +91,7 @@ TEST(TrainWorld, the_death_of_a_leader_costs_nobody_else_its_place) {
 // Seeds that found something:
 //   412  a checkpoint that the job went on without counted again after the next loss.
 TEST(TrainWorld, seeds_of_old_mistakes) {
-  for (const std::uint64_t seed : {412}) {
+  for (const std::uint64_t seed : {412, 300564}) {
     TrainWorld world(options_of(seed));
     world.run();
     EXPECT_EQ(world.violation(), "") << seed;
