@@ -153,7 +153,11 @@ edl_code edl_trainee_add(edl_trainee* trainee, edl_kind kind, const char* name,
 
 /* Whether an agent has started this process to train: then edl_work does what it wants. */
 int edl_is_worker(void);
-/* Trains until the job is over or does without this worker; answers the process's exit code. */
+/* What must be done before this process has threads: tells about the program, or forks. Answers -1
+ * in a process that is to work, else the exit code of one that has done its part. */
+int edl_begin(edl_trainee* trainee);
+/* Trains until the job is over or does without this worker; answers the process's exit code. By any
+ * thread; the program's functions are called by another one. Begins, where that was not done. */
 int edl_work(edl_trainee* trainee);
 
 #ifdef __cplusplus

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "edl/capi/foreign_trainee.h"
 #include "edl/train/part_gradients.h"
+#include "edl/train/worker_main.h"
 
 // A part that a program is computing.
 struct edl_computing {
@@ -13,7 +15,8 @@ struct edl_computing {
 };
 
 struct edl_trainee {
-  std::unique_ptr<edl::capi::ForeignTrainee> foreign;  // null once it works
+  std::unique_ptr<edl::capi::ForeignTrainee> foreign;  // null once it has begun
+  std::optional<edl::train::BegunWorker> begun{};
 };
 
 namespace edl::capi {

@@ -63,11 +63,11 @@ Result<agent::ProgramFacts> ask_program(os::PosixSystem& system, const ProgramQu
   if (!ended.ok()) return ended.error();
   if (*ended != os::Exit{}) {
     return Error{Code::kUnavailable,
-                 text(command.front(), " cannot tell about itself: ", os::exit_text(*ended))};
+                 text(question.program, " cannot tell about itself: ", os::exit_text(*ended))};
   }
   if (facts) return *facts;
   return Error{Code::kUnavailable,
-               text(command.front(), " ended without a word about itself: is it ",
+               text(question.program, " ended without a word about itself: is it ",
                     "a program built on EDL?")};
 }
 

@@ -255,7 +255,8 @@ int describe(const Json& facts, int parent_descriptor) {
 
 }  // namespace
 
-int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {
+std::variant<BegunWorker, int> begin_worker(const WorkerProgram& program, const std::string& role,
+                                            int parent_descriptor) {
   if (role == kRoleDescribe && program.facts.contains("memory")) {
     return describe(program.facts, parent_descriptor);
   }
@@ -271,24 +272,40 @@ int worker_main(const WorkerProgram& program, const std::string& role, int paren
     if (!child) return 0;
     parent_descriptor = child->parent_descriptor;
   }
-  const auto sink = stderr_log_sink(Level::kInfo);
-  const auto system =
-      os::posix_system({.log_sink = sink.get(), .parent_descriptor = parent_descriptor});
   if (!trainee.ok()) {
-    system->log().error("the program cannot begin", {{"why", trainee.error().message}});
+    const auto sink = stderr_log_sink(Level::kInfo);
+    os::posix_system({.log_sink = sink.get()})
+        ->log()
+        .error("the program cannot begin", {{"why", trainee.error().message}});
     return 1;
   }
-  if (role == kRoleReplay) {
-    ReplayProcess process(*system, **trainee);
+  return BegunWorker{.trainee = std::move(trainee).value(),
+                     .fingerprint = program.facts.value("fingerprint", Json("")),
+                     .replays = role == kRoleReplay,
+                     .parent_descriptor = parent_descriptor};
+}
+
+int run_worker(BegunWorker worker) {
+  const auto sink = stderr_log_sink(Level::kInfo);
+  const auto system =
+      os::posix_system({.log_sink = sink.get(), .parent_descriptor = worker.parent_descriptor});
+  if (worker.replays) {
+    ReplayProcess process(*system, *worker.trainee);
     return system->run();
   }
-  auto fingerprint = model::fingerprint_from(program.facts.value("fingerprint", Json("")));
+  auto fingerprint = model::fingerprint_from(worker.fingerprint);
   if (!fingerprint.ok()) {
     system->log().error("the program cannot begin", {{"why", fingerprint.error().message}});
     return 1;
   }
-  Process process(*system, **trainee, std::move(fingerprint).value());
+  Process process(*system, *worker.trainee, std::move(fingerprint).value());
   return system->run();
+}
+
+int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {
+  auto begun = begin_worker(program, role, parent_descriptor);
+  if (const int* const code = std::get_if<int>(&begun)) return *code;
+  return run_worker(std::get<BegunWorker>(std::move(begun)));
 }
 
 }  // namespace edl::train

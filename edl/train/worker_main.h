@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "edl/train/trainee.h"
@@ -19,8 +20,23 @@ struct WorkerProgram {
   std::function<int()> fork{};  // as os::serve_forks wants it
 };
 
-// `role` and `parent_descriptor` are what the environment says (kRoleVariable,
-// os::kParentVariable). Answers the exit code.
+// A process that is to work: forked, perhaps, from one that has loaded the program.
+struct BegunWorker {
+  std::unique_ptr<Trainee> trainee;
+  Json fingerprint{};
+  bool replays = false;
+  int parent_descriptor = -1;
+};
+
+// Does what does not need a worker: tells about the program, forks others. `role` and
+// `parent_descriptor` are what the environment says (kRoleVariable, os::kParentVariable). Answers
+// the worker that this process is to be, or its exit code. By a process without threads.
+std::variant<BegunWorker, int> begin_worker(const WorkerProgram& program, const std::string& role,
+                                            int parent_descriptor);
+// Answers the exit code. By any thread.
+int run_worker(BegunWorker worker);
+
+// Both.
 int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor);
 
 }  // namespace edl::train

@@ -20,7 +20,11 @@ A program gives its data, its model with an optimizer, and a forward function; E
 from edl import datasets
 from edl.errors import (ConflictError, CorruptError, Error, ExhaustedError, InvalidError,
                         NotFoundError, TimeoutError, UnavailableError)
-from edl.training import Progress, train
+from edl.loop import (Optimizer, elastic_shard_generator, epochs, init, notify_batch_end, on_resize,
+                      on_step, register, size)
+from edl.training import AppliedStep, Progress, train
 
-__all__ = ["ConflictError", "CorruptError", "Error", "ExhaustedError", "InvalidError",
-           "NotFoundError", "Progress", "TimeoutError", "UnavailableError", "datasets", "train"]
+__all__ = ["AppliedStep", "ConflictError", "CorruptError", "Error", "ExhaustedError",
+           "InvalidError", "NotFoundError", "Optimizer", "Progress", "TimeoutError",
+           "UnavailableError", "datasets", "elastic_shard_generator", "epochs", "init",
+           "notify_batch_end", "on_resize", "on_step", "register", "size", "train"]

@@ -102,6 +102,7 @@ def declare(library: ctypes.CDLL) -> None:
             ("edl_trainee_free", None, [c_void_p]),
             ("edl_trainee_add", c_int, [c_void_p, c_int, c_char_p, POINTER(Tensor)]),
             ("edl_is_worker", c_int, []),
+            ("edl_begin", c_int, [c_void_p]),
             ("edl_work", c_int, [c_void_p])):
         function = getattr(library, name)
         function.restype, function.argtypes = answer, arguments

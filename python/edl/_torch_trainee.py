@@ -100,11 +100,15 @@ class TorchTrainee:
         if not self.parameters:
             raise errors.InvalidError("the network has no parameters to train")
         self.buffers = [(name, buffer) for name, buffer in _named(self.params, "named_buffers")]
-        self.user = {name: value.detach().contiguous().clone()
-                     for name, value in self.params.items() if _is_state(value)}
+        self.user = {name: self._kept(value) for name, value in self.params.items()
+                     if _is_state(value)}
         self.params.update(self.user)
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.optimizer_state = OptimizerState(self.optimizer, self.parameters)
+
+    def _kept(self, value: torch.Tensor) -> torch.Tensor:
+        """Where registered state lies from now on: not where something else is state already."""
+        return value.detach().contiguous().clone()
 
     def describe(self) -> dict[str, Any]:
         settings = self.settings
@@ -279,8 +283,7 @@ class TorchTrainee:
 
     # The worker.
 
-    def work(self) -> int:
-        """Trains as the agent wants it; answers the exit code of the process."""
+    def _register(self) -> None:
         library = _core.library()
         calls = _core.Calls(
             bytes=ctypes.sizeof(_core.Calls),
@@ -302,7 +305,17 @@ class TorchTrainee:
             for name, tensor in all_of_kind:
                 _core.check(library.edl_trainee_add(trainee, kind, name.encode(),
                                                     _described(name, tensor)))
-        return library.edl_work(trainee)
+        self._handle = trainee
+        self._calls = calls  # as long as the core may call them
+
+    def begin(self) -> int:
+        """Before this process has threads. -1: it is to run; else its exit code."""
+        self._register()
+        return _core.library().edl_begin(self._handle)
+
+    def run(self) -> int:
+        """Trains as the agent wants it; answers the exit code of the process."""
+        return _core.library().edl_work(self._handle)
 
     def _others(self) -> list[tuple[str, torch.Tensor]]:
         return [*((f"model/{name}", tensor) for name, tensor in self.tied),

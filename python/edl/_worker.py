@@ -10,14 +10,21 @@ import traceback
 # Started by its path: the package is found beside it, the program's own modules beside the program.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from edl import errors, training  # noqa: E402
+from edl import errors, loop, training  # noqa: E402
 
 
 def main() -> int:
     path = sys.argv[1]
     sys.argv = sys.argv[1:]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    names = runpy.run_path(path, run_name="__main__")
+    try:
+        names = runpy.run_path(path, run_name="__main__")
+    except Exception as wrong:  # noqa: BLE001 - the program's own
+        if loop.is_training():
+            os._exit(loop.fail(wrong))
+        raise
+    if loop.was_begun():
+        return 0
     missing = [name for name in ("model", "forward", "data") if name not in names]
     if missing:
         raise errors.InvalidError(
@@ -33,6 +40,10 @@ if __name__ == "__main__":
     except errors.Error as wrong:
         print(f"{sys.argv[0]}: {wrong}", file=sys.stderr)
         sys.exit(1)
-    except Exception:  # noqa: BLE001 - the program's own
-        traceback.print_exc()
+    except Exception as wrong:  # noqa: BLE001 - the program's own
+        frames = wrong.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename in (
+                __file__, runpy.__file__, "<frozen runpy>"):
+            frames = frames.tb_next
+        traceback.print_exception(type(wrong), wrong, frames)
         sys.exit(1)

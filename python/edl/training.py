@@ -79,5 +79,6 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
         raise errors.InvalidError("start this program with edl run")
     from edl._torch_trainee import TorchTrainee
 
-    sys.stdout.flush()
-    sys.exit(TorchTrainee(wanted).work())
+    trainee = TorchTrainee(wanted)
+    code = trainee.begin()
+    sys.exit(trainee.run() if code < 0 else code)

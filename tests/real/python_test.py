@@ -98,6 +98,39 @@ class Digits(Scene):
         self.assertEqual(end["state_hash"], alone.events[-1]["state_hash"])
 
 
+class KeptLoop(Scene):
+    PROGRAM = (str(ROOT / "tests/real/loop_program.py"),)
+    STEPS = 230
+
+    def test_workers_that_come_and_die_change_no_bit(self):
+        alone = self.place.run("alone", "--workers=1", program=self.PROGRAM)
+        self.assertEqual(alone.end(), 0, alone.account())
+        self.assertEqual(alone.events[-1]["steps"], self.STEPS)
+        self.assertLess(alone.kind("step")[-1]["loss"], 0.5)
+        job = self.place.run("crowd", "--workers=1:4", "--start=3", "--checkpoint-every=50steps",
+                             "--fault=compute@50=kill", "--fault=apply@120=kill",
+                             program=self.PROGRAM)
+        self.assertEqual(job.end(), 0, job.account())
+        self.assertEqual(len(self.place.fired("crowd")), 2)
+        self.assertIn("join", [view["cause"] for view in job.kind("view")])
+        check_finished(self.place, "crowd", self.place.model("alone"))
+        self.assertEqual(job.events[-1]["state_hash"], alone.events[-1]["state_hash"])
+        last = max(Path(self.place.directory("crowd")).glob("log/*"),
+                   key=lambda path: path.stat().st_mtime)
+        self.assertIn("accuracy 0.9", last.read_text())
+
+    def test_stop_and_resume(self):
+        job = self.place.run("stop", "--workers=2", program=self.PROGRAM)
+        job.wait_step(30)
+        self.place.answer("stop", "stop")
+        self.assertEqual(job.end(), 0, job.account())
+        again = self.place.resume("stop", "--workers=3")
+        self.assertEqual(again.end(), 0, again.account())
+        alone = self.place.run("alone2", "--workers=1", program=self.PROGRAM)
+        self.assertEqual(alone.end(), 0, alone.account())
+        self.assertEqual(again.events[-1]["state_hash"], alone.events[-1]["state_hash"])
+
+
 class Mistakes(Scene):
     """What a user does wrong is said in the user's own words."""
 
@@ -138,6 +171,18 @@ class Mistakes(Scene):
             "    return torch.nn") + "calls = []\n")
         self.assertIn("ValueError: my words", said)
         self.assertIn("late.py", said)
+
+    def test_in_a_loop(self):
+        text = (ROOT / "tests/real/loop_program.py").read_text()
+        for name, old, new, sentence in (
+                ("no-step", "        optimizer.step()\n", "", "did not call optimizer.step()"),
+                ("no-backward", "        loss.backward()\n", "", "no parameter has a gradient"),
+                ("own", "        loss.backward()\n", "        1 / 0\n", "ZeroDivisionError"),
+                ("no-optimizer", "optimizer = edl.Optimizer(optimizer", "dict(clip=optimizer",
+                 "give the optimizer to EDL"),
+                ("twice", "edl.init()", "edl.init(); edl.init()", "was called before")):
+            with self.subTest(name=name):
+                self.assertIn(sentence, self.refused(name, text.replace(old, new)))
 
     def test_a_loss_that_is_no_number(self):
         said = self.refused("nan", PROLOGUE.replace("(x), y)", "(x), y) * float('nan')"))

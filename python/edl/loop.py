@@ -1,0 +1,237 @@
+"""For those who keep their training loop: the body runs once for each part that this worker
+computes, and EDL does between the parts what makes it elastic.
+
+    edl.init()
+    optimizer = edl.Optimizer(optimizer, clip_norm=1.0)
+    for epoch in edl.epochs(5):
+        for x, y in edl.elastic_shard_generator(dataset, batch=64):
+            optimizer.zero_grad()
+            loss = loss_of(net(x), y)
+            loss.backward()
+            optimizer.step()
+
+The loop runs in its own thread, the core beside it; at any moment one of them waits for the other.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import queue
+import sys
+import threading
+from typing import Any, Callable, Iterator, Sequence
+
+from edl import _core, errors
+from edl.training import AppliedStep, Settings
+
+_DONE = object()
+
+
+class Loop:
+    """The one loop of this process."""
+
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.optimizer: Optimizer | None = None
+        self.epochs = 1
+        self.registered: dict[str, Any] = {}
+        self.on_step: list[Callable[[AppliedStep], None]] = []
+        self.on_resize: list[Callable[[int, int], None]] = []
+        self.trainee: Any = None
+        self.members = 0
+        self._parts: queue.Queue[Any] = queue.Queue()  # for the loop: a part, _DONE, an exit code
+        self._answers: queue.Queue[Any] = queue.Queue()  # for the core: a part is computed
+        self._next: Any = None
+        self.is_over = False
+
+    # The loop's side.
+
+    def begin(self, dataset: Any, batch: int, logical_workers: int | None) -> None:
+        """Once, when all is known: data, network, optimizer. Forks; the core runs beside the loop."""
+        if self.trainee is not None:
+            return
+        if self.optimizer is None:
+            raise errors.InvalidError("give the optimizer to EDL before the loop: "
+                                      "optimizer = edl.Optimizer(optimizer)")
+        from edl._loop_trainee import LoopTrainee
+
+        self.trainee = LoopTrainee(self, Settings(
+            model=dict, forward=None, data=dataset, batch=batch, epochs=self.epochs,
+            logical_workers=logical_workers, seed=self.seed,
+            clip_norm=self.optimizer.clip_norm))
+        code = self.trainee.begin()
+        if code >= 0:
+            sys.stdout.flush()
+            os._exit(code)  # it has told about the program, or forked others
+        threading.Thread(target=self._work, name="edl-core", daemon=True).start()
+
+    def _work(self) -> None:
+        self._parts.put(int(self.trainee.run()))
+
+    def next_part(self) -> Any:
+        """The part that the loop is to compute next; None when the job is over."""
+        if self._next is None and not self.is_over:
+            self._next = self._take()
+        return self._next
+
+    def _take(self) -> Any:
+        given = self._parts.get()
+        if isinstance(given, int):
+            self.is_over = True
+            if not self.trainee.is_finished:  # it was sent away, or the job stopped
+                sys.stdout.flush()
+                os._exit(given)
+            return None
+        return given
+
+    def computed(self, loss: float) -> bool:
+        """The loop has computed its part. Whether a step was applied before the next one."""
+        self._next = None
+        applied = self.trainee.applied_steps
+        self._answers.put(loss)
+        self._next = self._take()
+        return self.trainee.applied_steps > applied
+
+    # The core's side.
+
+    def compute(self, part: Any) -> float:
+        self._parts.put(part)
+        answer = self._answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def fail(self, wrong: BaseException) -> int:
+        """The loop ended with an exception: the part that it was computing fails, and with it this
+        worker. Answers the exit code."""
+        self._answers.put(wrong)
+        return int(self._parts.get())
+
+
+_loop: Loop | None = None
+
+
+def was_begun() -> bool:
+    """Whether this program keeps its loop."""
+    return _loop is not None
+
+
+def is_training() -> bool:
+    return _loop is not None and _loop.trainee is not None and not _loop.is_over
+
+
+def fail(wrong: BaseException) -> int:
+    return _running().fail(wrong)
+
+
+def _running() -> Loop:
+    if _loop is None:
+        raise errors.InvalidError("call edl.init() first")
+    return _loop
+
+
+def init(seed: int = 0) -> None:
+    """Before the network is made: seeds every generator, so that all workers begin alike."""
+    global _loop
+    if not _core.is_worker():
+        raise errors.InvalidError("start this program with edl run")
+    if _loop is not None:
+        raise errors.InvalidError("edl.init() was called before")
+    from edl._feed import seed_all
+
+    seed_all(seed)
+    _loop = Loop(seed)
+
+
+def epochs(count: int) -> Iterator[int]:
+    """Replaces range(count): a worker that joins later begins in the epoch of the others."""
+    loop = _running()
+    loop.epochs = count
+    epoch = 0
+    while epoch < count and not loop.is_over:
+        yield epoch
+        part = loop.next_part() if loop.trainee is not None else None
+        epoch = epoch + 1 if part is None else max(epoch + 1, part.epoch)
+
+
+def elastic_shard_generator(dataset: Any, batch: int = 64,
+                            logical_workers: int | None = None) -> Iterator[Any]:
+    """The parts of one epoch that this worker computes, as batches."""
+    loop = _running()
+    loop.begin(dataset, batch, logical_workers)
+    part = loop.next_part()
+    epoch = part.epoch if part is not None else 0
+    if loop.trainee.epoch is not None and epoch > loop.trainee.epoch + 1:
+        return  # somebody else trained the epochs between
+    while part is not None and part.epoch == epoch:
+        loop.trainee.epoch = epoch
+        yield loop.trainee.batch_of(part)
+        if loop.next_part() is part:
+            raise errors.InvalidError("the loop's body did not call optimizer.step(): each batch "
+                                      "that EDL gives needs one")
+        part = loop.next_part()
+
+
+class Optimizer:
+    """An optimizer of torch whose step is EDL's: gradients of all parts of a step, summed and
+    clipped, then one update on every worker."""
+
+    def __init__(self, optimizer: Any, clip_norm: float | None = None,
+                 schedulers: Sequence[Any] = ()):
+        self.inner = optimizer
+        self.clip_norm = clip_norm
+        self.schedulers = list(schedulers)
+        _running().optimizer = self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self.inner.zero_grad(set_to_none=set_to_none)
+
+    def step(self, closure: Any = None) -> bool:
+        """Gives the part's gradients. True when a step was applied."""
+        if closure is not None:
+            raise errors.InvalidError("edl.Optimizer takes no closure")
+        return _running().computed(0.0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def notify_batch_end() -> None:
+    """Marks the end of a batch; what it would do, `Optimizer.step` has done."""
+    _running()
+
+
+def on_step(function: Callable[[AppliedStep], None]) -> None:
+    """Called on every worker after each step that was applied."""
+    _running().on_step.append(function)
+
+
+def on_resize(function: Callable[[int, int], None]) -> None:
+    """Called with the numbers of workers before and now, before a view's first step is applied."""
+    _running().on_resize.append(function)
+
+
+def register(name: str, obj: Any) -> None:
+    """Names state that travels with joins and checkpoints: a tensor, or a module."""
+    _running().registered[name] = obj
+
+
+def size() -> int:
+    """Workers that computed the last step."""
+    return _running().members
+
+
+def networks_of(parameters: list[Any]) -> dict[str, Any]:
+    """The outermost modules that hold these parameters."""
+    import torch
+
+    wanted = {id(parameter) for parameter in parameters}
+    # By type: asking some objects for their class makes them warn.
+    modules = [obj for obj in gc.get_objects() if issubclass(type(obj), torch.nn.Module)
+               and any(id(parameter) in wanted for parameter in obj.parameters())]
+    inner = {id(child) for module in modules for child in module.modules() if child is not module}
+    outer = [module for module in modules if id(module) not in inner]
+    if len(outer) == 1:
+        return {"net": outer[0]}
+    return {f"net{i}": module for i, module in enumerate(outer)}
