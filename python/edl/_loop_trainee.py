@@ -113,8 +113,8 @@ class LoopTrainee(TorchTrainee):
             _core.check(give(computing, i, dense.data_ptr(), part.samples))
             came = True
         if not came:
-            raise errors.InvalidError("no parameter has a gradient when optimizer.step() is called: "
-                                      "call loss.backward() before it")
+            raise errors.InvalidError("no parameter has a gradient when optimizer.step() is "
+                                      "called: call loss.backward() before it")
         measured.loss = self._last_loss * part.samples
 
     def batch_of(self, part: Any) -> Any:

@@ -48,7 +48,7 @@ class Loop:
     # The loop's side.
 
     def begin(self, dataset: Any, batch: int, logical_workers: int | None) -> None:
-        """Once, when all is known: data, network, optimizer. Forks; the core runs beside the loop."""
+        """Once, when data, network and optimizer are known. The core runs beside the loop then."""
         if self.trainee is not None:
             return
         if self.optimizer is None:
