@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -42,13 +43,13 @@ def until(seen, what, limit=LIMIT):
 class EdlJob:
     """A running job, and the events that it has told so far."""
 
-    def __init__(self, model, batch, logical, *options):
+    def __init__(self, model, batch, logical, *options, program=ENGINES / "torch_program"):
         self.folder = Path(tempfile.mkdtemp(prefix="edl-bench-"))
         self.dir = self.folder / "job"
         self.told = []
         self.process = subprocess.Popen(
             [EDL, "run", *options, "--json", "--events=all", f"--dir={self.dir}", "--name=bench",
-             ENGINES / "torch_program", model, str(batch), str(logical)],
+             program, model, str(batch), str(logical)],
             stdout=subprocess.PIPE, text=True, env=environment())
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -76,6 +77,21 @@ class EdlJob:
         self.process.wait(LIMIT)
         self.reader.join(LIMIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def steps_a_second(model, batch, logical, seconds, workers, program=ENGINES / "torch_program"):
+    """From the times of the steps that a job tells."""
+    job = EdlJob(model, batch, logical, f"--workers={workers}:{workers}", "--checkpoint-every=off",
+                 program=program)
+    try:
+        until(lambda: job.events("step"), "a step")
+        first = job.events("step")[0]["time"]
+        until(lambda: job.events("step")[-1]["time"] - first > seconds, "more steps", seconds + 60)
+        times = [event["time"] for event in job.events("step")]
+        gaps = [after - before for before, after in zip(times, times[1:])][len(times) // 5:]
+        return 1 / statistics.median(gaps)
+    finally:
+        job.end()
 
 
 def main(name, described, models, measure, add_options=lambda parser: None):

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "engines"))
-from torch_jobs import ENGINES, LIMIT, EdlJob, environment, free_port, main, until  # noqa: E402
+from torch_jobs import ENGINES, LIMIT, environment, free_port, main, steps_a_second  # noqa: E402
 
 BATCH = {"0.4M": 128, "11M": 128, "25M": 128, "resnet18": 16}
 
@@ -44,18 +44,7 @@ def ddp(model, logical, seconds):
 
 
 def edl(model, logical, seconds, workers):
-    """From the times of the steps that a job tells."""
-    job = EdlJob(model, BATCH[model], logical, f"--workers={workers}:{workers}",
-                 "--checkpoint-every=off")
-    try:
-        until(lambda: job.events("step"), "a step")
-        first = job.events("step")[0]["time"]
-        until(lambda: job.events("step")[-1]["time"] - first > seconds, "more steps", seconds + 60)
-        times = [event["time"] for event in job.events("step")]
-        gaps = [after - before for before, after in zip(times, times[1:])][len(times) // 5:]
-        return 1 / statistics.median(gaps)
-    finally:
-        job.end()
+    return steps_a_second(model, BATCH[model], logical, seconds, workers)
 
 
 def measure(model, options):

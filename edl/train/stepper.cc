@@ -249,6 +249,8 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
 
 // By the executor. A drill of slowness computes the same again and again.
 bool Stepper::compute_part(Run& run) {
+  // Other work may have come between, and somebody may write into the state by now.
+  if (run.is_void.is_raised()) return false;
   const Part& part = run.parts[run.next++];
   const bool is_last = run.next == run.parts.size();
   if (!is_last) trainee_.upcoming(run.parts[run.next]);

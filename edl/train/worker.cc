@@ -65,7 +65,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                 .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); }}),
       keeper_(system, places.files, options_.dir, options_.membership.id),
       giver_(membership_.mesh(), state_layout(trainee.state()),
-             {.copy_state = [this](auto done) { copy_state(std::move(done)); },
+             {.copy_state = [this](auto done) { copy_for_joiner(std::move(done)); },
               .copy_ledger = [this](model::Step step,
                                     auto done) { keeper_.copy_ledger(step, std::move(done)); },
               .serving = [this] { drill_.enter(Phase::kSnapshot, stepper_.here().step); }}),
@@ -153,6 +153,8 @@ void Worker::act(const membership::LeaveCollective& left) {
   pause_.noticed(system_.now());
   log_.info("leaves the collective", {{"why", left.reason}});
   stepper_.leave();
+  is_first_step_ = false;
+  make_late_copies();
   if (catalog_) catalog_->rest();
 }
 
@@ -191,6 +193,7 @@ void Worker::act(const membership::EnterView& enter) {
   for (std::size_t rank = 0; rank < links.size(); ++rank) {
     if (links[rank] == nullptr && rank != own.value()) return;
   }
+  is_first_step_ = true;
   stepper_.enter(view, own, std::move(links));
 }
 
@@ -204,6 +207,8 @@ void Worker::act(const membership::DropState& drop) {
   stepper_.leave();
   joiner_.cancel();
   giver_.forget_all();
+  is_first_step_ = false;
+  for (const CopyDone& done : std::exchange(late_copies_, {})) done(nullptr);
   unstable_.clear();
   reporter_.forget_after(stable_);
   events_.state(model::WorkerState::kSpare, drop.reason);

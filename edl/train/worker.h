@@ -106,7 +106,10 @@ class Worker {
   void tell_terms(const checkpoint::State& state);
   void on_loaded(const checkpoint::State& state, Bytes ledger);
   void ready(const checkpoint::State& state);
-  void copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done);
+  using CopyDone = std::function<void(std::shared_ptr<checkpoint::StateCopy>)>;
+  void copy_state(CopyDone done);
+  void copy_for_joiner(CopyDone done);
+  void make_late_copies();
   checkpoint::State state_facts() const;
 
   // Steps (worker_step.cc).
@@ -154,6 +157,9 @@ class Worker {
   Reporter reporter_;
   std::shared_ptr<checkpoint::StateCopy> state_copy_;  // the last one that was taken
   PauseClock pause_;
+  bool is_first_step_ = false;         // of the view: it is being trained
+  std::vector<CopyDone> late_copies_;  // for joiners, once it is completed
+  os::Pending copying_late_;
   std::unique_ptr<data::TraceSamples> trace_;
 
   std::optional<model::View> view_;

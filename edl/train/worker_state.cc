@@ -3,6 +3,11 @@
 #include "edl/train/worker.h"
 
 namespace edl::train {
+namespace {
+
+constexpr Duration kCopyLateMax = 1s;  // that a joiner waits for the first step of a view
+
+}  // namespace
 
 void Worker::act(const membership::GetState& get) {
   events_.state(get.from.empty() ? model::WorkerState::kStarting : model::WorkerState::kJoining,
@@ -106,7 +111,7 @@ checkpoint::State Worker::state_facts() const {
 // made.
 // Memory that is new comes page by page, which takes far longer than the copy: what nobody else
 // holds any more is used again.
-void Worker::copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy>)> done) {
+void Worker::copy_state(CopyDone done) {
   if (state_copy_.use_count() != 1) state_copy_ = std::make_shared<checkpoint::StateCopy>();
   auto copy = state_copy_;
   auto outcome = std::make_shared<Result<void>>();
@@ -119,6 +124,20 @@ void Worker::copy_state(std::function<void(std::shared_ptr<checkpoint::StateCopy
                   copy->set_state(state_facts());
                   done(copy);
                 });
+}
+
+// A joiner can wait. The first step of a view cannot: all wait for it, and a copy of a large state
+// takes as long as several parts.
+void Worker::copy_for_joiner(CopyDone done) {
+  if (!is_first_step_ || stepper_.lacks_samples()) return copy_state(std::move(done));
+  late_copies_.push_back(std::move(done));
+  if (late_copies_.size() == 1) {
+    copying_late_ = system_.after(kCopyLateMax, [this] { make_late_copies(); });
+  }
+}
+
+void Worker::make_late_copies() {
+  for (CopyDone& done : std::exchange(late_copies_, {})) copy_state(std::move(done));
 }
 
 }  // namespace edl::train

@@ -18,6 +18,8 @@ A program gives its data, its model with an optimizer, and a forward function; E
 """
 
 from edl import datasets
+from edl._files import read_tensors
+from edl.client import explain, jobs, scale, status, stop, verify
 from edl.errors import (ConflictError, CorruptError, Error, ExhaustedError, InvalidError,
                         NotFoundError, TimeoutError, UnavailableError)
 from edl.loop import (Optimizer, elastic_shard_generator, epochs, init, notify_batch_end, on_resize,
@@ -26,5 +28,6 @@ from edl.training import AppliedStep, Progress, train
 
 __all__ = ["AppliedStep", "ConflictError", "CorruptError", "Error", "ExhaustedError",
            "InvalidError", "NotFoundError", "Optimizer", "Progress", "TimeoutError",
-           "UnavailableError", "datasets", "elastic_shard_generator", "epochs", "init",
-           "notify_batch_end", "on_resize", "on_step", "register", "size", "train"]
+           "UnavailableError", "datasets", "elastic_shard_generator", "epochs", "explain", "init",
+           "jobs", "notify_batch_end", "on_resize", "on_step", "read_tensors", "register", "scale",
+           "size", "status", "stop", "train", "verify"]

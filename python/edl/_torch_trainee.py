@@ -342,6 +342,15 @@ def _named(params: dict[str, Any], what: str) -> list[tuple[str, torch.Tensor]]:
     return out
 
 
+def load_model(params: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    """Into the networks of what `model()` made."""
+    with torch.no_grad():
+        for name, tensor in (*_named(params, "named_parameters"), *_named(params, "named_buffers")):
+            if name not in tensors or tensors[name].shape != tensor.shape:
+                raise errors.InvalidError(f"the file has no {name} of shape {tuple(tensor.shape)}")
+            tensor.copy_(tensors[name])
+
+
 def _keeps_duplicates() -> bool:
     """Whether this torch can name a shared parameter twice."""
     return "remove_duplicate" in torch.nn.Module.named_parameters.__code__.co_varnames

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from edl import _core, errors
@@ -63,22 +67,51 @@ NAMES = [field.name for field in dataclasses.fields(Settings)]
 
 
 def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data: Any,
-          **settings: Any) -> None:
+          **settings: Any) -> dict[str, Any]:
     """Trains `model` on `data` with as many workers as there are at the moment.
 
     `model()` returns a dict with the network and its ``"optimizer"``; ``forward(x, y, params)``
     returns the mean loss of a batch, or ``(loss, {name: number})`` with the `metrics` that are
     promised; `data` is ``(x, y)`` arrays, a ``torch.utils.data.Dataset``, or a function that
     returns one of them. The result is the same, bit for bit, whatever happens to workers.
+
+    Where no agent has started this process, it runs ``edl run`` on its own script, waits for its
+    end and returns what `model()` makes, with the weights that were trained.
     """
     unknown = [name for name in settings if name not in NAMES]
     if unknown:
         raise errors.InvalidError(f"edl.train knows no {unknown[0]}; it knows {', '.join(NAMES)}")
     wanted = Settings(model, forward, data, **settings)
     if not _core.is_worker():
-        raise errors.InvalidError("start this program with edl run")
+        return _run_here(wanted)
     from edl._torch_trainee import TorchTrainee
 
     trainee = TorchTrainee(wanted)
     code = trainee.begin()
     sys.exit(trainee.run() if code < 0 else code)
+
+
+def _run_here(wanted: Settings) -> dict[str, Any]:
+    """`edl run` on this script; the trained model."""
+    from edl._files import edl_program, read_tensors
+
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    if script is None:
+        raise errors.InvalidError("edl.train must be in a file, which other processes can load: "
+                                  "write the program into one, and run that")
+    stem = "".join(c if c.isalnum() else "-" for c in Path(script).stem.lower()).strip("-") or "job"
+    name = next(name for name in (f"{stem}-{i}" for i in itertools.count(1))
+                if not Path("edl-jobs", name).exists())
+    command = [edl_program(), "run", f"--name={name}", f"--checkpoint-every={wanted.checkpoint}"]
+    if wanted.workers is not None:
+        command.append(f"--workers={wanted.workers}")
+    sys.stdout.flush()
+    code = subprocess.run([*command, script, *sys.argv[1:]],
+                          env={**os.environ, "EDL_PYTHON": sys.executable}, check=False).returncode
+    if code != 0:
+        raise errors.Error(f"job {name} did not finish; edl-jobs/{name} has its logs")
+    made = wanted.model()
+    from edl._torch_trainee import load_model
+
+    load_model(made, read_tensors(Path("edl-jobs", name, "model.safetensors")))
+    return made

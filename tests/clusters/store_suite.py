@@ -6,6 +6,7 @@ asks for that.
 Skipped (77) only when not one of them could be run.
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import signal
@@ -136,7 +137,9 @@ def converse(process, faults, outcome):
             outcome.failed.append(result[2])
 
 
-def run(program, backend, test_filter, outcome):
+def run(program, test_filter, outcome):
+    backend = outcome.backend
+    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="suite-") as folder:
         group = backend.make(folder)
         process = None
@@ -159,6 +162,7 @@ def run(program, backend, test_filter, outcome):
                 process.kill()
                 process.wait()
             group.stop()
+    outcome.seconds = time.monotonic() - start
 
 
 def parse(arguments):
@@ -188,11 +192,10 @@ def main(arguments):
             skipped.append(f"SKIPPED {backend.name}: {backend.missing}.")
             print(skipped[-1], flush=True)
             continue
-        outcome = Outcome(backend)
-        start = time.monotonic()
-        run(options.program, backend, options.filter, outcome)
-        outcome.seconds = time.monotonic() - start
-        outcomes.append(outcome)
+        outcomes.append(Outcome(backend))
+    # Most of the time it waits for leases to end: two stores at once take little more than one.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(lambda one: run(options.program, options.filter, one), outcomes))
     print("", *(one.line() for one in outcomes), *skipped, sep="\n", flush=True)
     if not outcomes:
         return SKIP

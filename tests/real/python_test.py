@@ -189,15 +189,49 @@ class Mistakes(Scene):
         self.assertIn("the loss is nan", said)
 
 
-class Package(unittest.TestCase):
-    def run_python(self, words):
-        return subprocess.run(["/usr/bin/python3", "-c", words], env={
-            **os.environ, "PYTHONPATH": str(ROOT / "python")}, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, timeout=120)
+def run_python(*words, folder=None):
+    return subprocess.run(["/usr/bin/python3", *words], cwd=folder, env={
+        **os.environ, "PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
 
+
+class Scripts(Scene):
+    """A plain script that is started with python3, and the client."""
+    TEXT = PROLOGUE + """
+if __name__ == "__main__":
+    params = edl.train(model, forward, data, epochs=2, workers=2)
+    kept = edl.read_tensors("edl-jobs/script-1/model.safetensors")
+    print("same", torch.equal(kept["weight"], params["net"].weight))
+    job = edl.status("script-1")
+    print(job["state"], job["step"], edl.verify("script-1")["verdict"])
+    print([one["job"] for one in edl.jobs()], edl.explain("script-1")[0]["cause"])
+    try:
+        edl.scale("script-1", 3)
+    except edl.Error as wrong:
+        print("no:", wrong)
+"""
+
+    def test_a_script_runs_itself_and_gets_the_trained_model(self):
+        path = Path(self.place.folder) / "script.py"
+        path.write_text(self.TEXT)
+        done = run_python(path, folder=self.place.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = done.stdout.splitlines()
+        self.assertEqual(said[:3], ["same True", "finished 46 proven", "['script-1'] start"], said)
+        self.assertTrue(said[3].startswith("no: "), said)
+
+    def test_a_file_of_tensors_that_is_none(self):
+        path = Path(self.place.folder) / "torn.safetensors"
+        for content in (b"", b"12345678", b"\xff" * 64, b"\x02" + bytes(7) + b"{]"):
+            path.write_bytes(content)
+            done = run_python("-c", f"import edl; edl.read_tensors({str(path)!r})")
+            self.assertIn("edl.errors.CorruptError", done.stderr)
+
+
+class Package(unittest.TestCase):
     def test_importing_it_loads_no_framework(self):
-        done = self.run_python("import sys, edl; print([m for m in ('torch', 'numpy') "
-                               "if m in sys.modules])")
+        done = run_python("-c", "import sys, edl; print([m for m in ('torch', 'numpy') "
+                          "if m in sys.modules])")
         self.assertEqual(done.stdout.strip(), "[]", done.stderr)
 
     def test_the_library_shows_nothing_but_its_own_names(self):

@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+"""Steps a second in Python: EDL with one and two workers, the plain loop of PyTorch, and
+DistributedDataParallel (gloo), all on one thread a process, interleaved, medians.
+
+  python_speed [--json=FILE] [--models=0.4M,11M] [--logical=2,8] [--rounds=3] [--seconds=8]
+
+`share` is of the plain loop; `edl_against_ddp` compares two workers.
+"""
+
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "engines"))
+from torch_jobs import ENGINES, LIMIT, environment, free_port, main, steps_a_second  # noqa: E402
+
+BATCH = 128
+
+
+def said(*command):
+    done = subprocess.run(["/usr/bin/python3", *map(str, command)], stdout=subprocess.PIPE,
+                          text=True, env=environment(), timeout=LIMIT, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def ddp(model, logical, seconds):
+    port = free_port()
+    words = [ENGINES / "ddp.py", model, BATCH, logical, seconds]
+    other = subprocess.Popen(["/usr/bin/python3", *map(str, [*words, 1, 2, port])],
+                             env=environment())
+    try:
+        return said(*words, 0, 2, port)
+    finally:
+        other.wait(LIMIT)
+
+
+def measure(model, options):
+    for logical in map(int, options.logical.split(",")):
+        def edl(workers, logical=logical):
+            return steps_a_second(model, BATCH, logical, options.seconds, workers,
+                                  ENGINES / "torch_program.py")
+        ways = {"plain": lambda: said(ENGINES / "plain.py", model, BATCH, logical,
+                                      options.seconds),
+                "edl-1": lambda: edl(1), "edl-2": lambda: edl(2),
+                "ddp-2": lambda: ddp(model, logical, options.seconds)}
+        seen = {way: [] for way in ways}
+        for _ in range(options.rounds):
+            for way, run in ways.items():
+                seen[way].append(run())
+        for way, rates in seen.items():
+            row = {"model": model, "logical": logical, "way": way,
+                   "steps_per_second": round(statistics.median(rates), 3),
+                   "share": round(statistics.median(
+                       a / b for a, b in zip(rates, seen["plain"])), 4)}
+            if way == "edl-2":
+                row["edl_against_ddp"] = round(statistics.median(
+                    a / b for a, b in zip(rates, seen["ddp-2"])), 4)
+            yield row
+
+
+def add_options(parser):
+    parser.add_argument("--logical", default="2,8")
+    parser.add_argument("--seconds", type=float, default=8)
+
+
+if __name__ == "__main__":
+    sys.exit(main("python_speed", __doc__, "0.4M,11M", measure, add_options))
