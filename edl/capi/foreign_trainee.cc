@@ -232,9 +232,12 @@ std::vector<train::StateTensor> ForeignTrainee::state() {
   return out;
 }
 
+// Nobody can be told now; the next part is.
 void ForeignTrainee::loaded() {
   begin_buffers();
-  (void)calls_.loaded(context_);
+  load_failure_.reset();
+  const Result<void> done = called(calls_.loaded(context_), "loaded");
+  if (!done.ok()) load_failure_ = done.error();
 }
 
 void ForeignTrainee::upcoming(const train::Part& part) {
@@ -278,6 +281,7 @@ void ForeignTrainee::end_buffers(const train::Part& part, std::span<const ByteSp
 
 Result<train::PartSums> ForeignTrainee::compute(const train::Part& part,
                                                 const train::PartRoom& room) {
+  if (load_failure_) return *load_failure_;
   std::ranges::fill(touched_, 0);
   begin_buffers();
   train::PartSums out;
@@ -321,6 +325,7 @@ void ForeignTrainee::take_buffers(std::span<const ConstBytes> sums, const std::i
 }
 
 Result<train::Applied> ForeignTrainee::apply(const train::ReducedStep& step) {
+  if (load_failure_) return *load_failure_;
   const auto* flags = reinterpret_cast<const std::int64_t*>(step.sums[flags_segment()].data());
   std::vector<const void*> gradients;
   for (const auto& [segment, i] : order_) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ class ForeignTrainee final : public train::Trainee {
   // Parameters in the order in which they were added: segment, and place there.
   std::vector<std::pair<std::size_t, std::size_t>> order_;
   std::size_t flag_count_ = 0;
+  std::optional<Error> load_failure_;  // of the state that it has
   std::vector<std::int64_t> touched_;  // by this part: gradients that came, buffers that changed
 };
 

@@ -90,7 +90,7 @@ class TorchTrainee:
         self.parameters: list[tuple[str, torch.Tensor]] = []
         self.tied: list[tuple[str, torch.Tensor]] = []
         known: set[int] = set()
-        for name, parameter in _named(self.params, "named_parameters"):
+        for name, parameter in _named(self.params, "_parameters"):
             if id(parameter) in known:
                 self.tied.append((name, parameter))
                 continue
@@ -99,7 +99,11 @@ class TorchTrainee:
             self.parameters.append((name, parameter))
         if not self.parameters:
             raise errors.InvalidError("the network has no parameters to train")
-        self.buffers = [(name, buffer) for name, buffer in _named(self.params, "named_buffers")]
+        self.buffers = []
+        for name, buffer in _named(self.params, "_buffers"):
+            if id(buffer) not in known:
+                known.add(id(buffer))
+                self.buffers.append((name, buffer))
         self.user = {name: self._kept(value) for name, value in self.params.items()
                      if _is_state(value)}
         self.params.update(self.user)
@@ -133,8 +137,8 @@ class TorchTrainee:
     def initialise(self, seed: int) -> None:
         torch.default_generator.manual_seed(seed)
         fresh = self._made()
-        values = dict(_named(fresh, "named_parameters"))
-        values.update(_named(fresh, "named_buffers"))
+        values = dict(_named(fresh, "_parameters"))
+        values.update(_named(fresh, "_buffers"))
         with torch.no_grad():
             for name, tensor in (*self.parameters, *self.buffers):
                 value = values.get(name)
@@ -332,28 +336,26 @@ def _modules(params: dict[str, Any]) -> dict[str, torch.nn.Module]:
 
 
 def _named(params: dict[str, Any], what: str) -> list[tuple[str, torch.Tensor]]:
-    """By the names within the network; with its own before them when there are several."""
+    """`_parameters` or `_buffers` by their names within the network; with its own before them when
+    there are several. What is shared comes under each of its names."""
     nets = _modules(params)
     out = []
     for own, net in nets.items():
-        for name, tensor in getattr(net, what)(remove_duplicate=False) \
-                if what == "named_parameters" and _keeps_duplicates() else getattr(net, what)():
-            out.append((name if len(nets) == 1 else f"{own}.{name}", tensor))
+        for prefix, module in net.named_modules(remove_duplicate=False):
+            for name, tensor in getattr(module, what).items():
+                if tensor is not None:
+                    words = [prefix, name] if len(nets) == 1 else [own, prefix, name]
+                    out.append((".".join(word for word in words if word), tensor))
     return out
 
 
 def load_model(params: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     """Into the networks of what `model()` made."""
     with torch.no_grad():
-        for name, tensor in (*_named(params, "named_parameters"), *_named(params, "named_buffers")):
+        for name, tensor in (*_named(params, "_parameters"), *_named(params, "_buffers")):
             if name not in tensors or tensors[name].shape != tensor.shape:
                 raise errors.InvalidError(f"the file has no {name} of shape {tuple(tensor.shape)}")
             tensor.copy_(tensors[name])
-
-
-def _keeps_duplicates() -> bool:
-    """Whether this torch can name a shared parameter twice."""
-    return "remove_duplicate" in torch.nn.Module.named_parameters.__code__.co_varnames
 
 
 def _described(name: str, tensor: torch.Tensor) -> _core.Tensor:

@@ -66,8 +66,16 @@ class Settings:
 NAMES = [field.name for field in dataclasses.fields(Settings)]
 
 
-def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data: Any,
-          **settings: Any) -> dict[str, Any]:
+def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data: Any, *,
+          epochs: int = 1, batch: int = 64, logical_workers: int | None = None,
+          policy: str = "fixed", lr_rule: str | None = None, evaluate: Any = None,
+          metrics: Sequence[str] | None = None,
+          schedule: Callable[[Progress], float] | None = None, clip_norm: float | None = None,
+          checkpoint: str = "auto", seed: int = 0, workers: str | int | None = None,
+          micro_batch: int | None = None, batch_max: int | None = None, warmup_samples: int = 0,
+          test_batch: int = 256,
+          on_step: Callable[[dict[str, Any], AppliedStep], None] | None = None,
+          on_resize: Callable[[dict[str, Any], int, int], None] | None = None) -> dict[str, Any]:
     """Trains `model` on `data` with as many workers as there are at the moment.
 
     `model()` returns a dict with the network and its ``"optimizer"``; ``forward(x, y, params)``
@@ -78,10 +86,8 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
     Where no agent has started this process, it runs ``edl run`` on its own script, waits for its
     end and returns what `model()` makes, with the weights that were trained.
     """
-    unknown = [name for name in settings if name not in NAMES]
-    if unknown:
-        raise errors.InvalidError(f"edl.train knows no {unknown[0]}; it knows {', '.join(NAMES)}")
-    wanted = Settings(model, forward, data, **settings)
+    given = locals()
+    wanted = Settings(**{name: given[name] for name in NAMES})
     if not _core.is_worker():
         return _run_here(wanted)
     from edl._torch_trainee import TorchTrainee

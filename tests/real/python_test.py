@@ -131,6 +131,28 @@ class KeptLoop(Scene):
         self.assertEqual(again.events[-1]["state_hash"], alone.events[-1]["state_hash"])
 
 
+class Interplay(Scene):
+    def test_shared_and_unused_parameters_and_any_optimizer(self):
+        program = (str(ROOT / "tests/real/tied_program.py"),)
+        hashes = []
+        for name, options in (("tied1", ["--workers=1"]),
+                              ("tied3", ["--workers=1:4", "--start=3", "--fault=compute@30=kill"])):
+            job = self.place.run(name, *options, program=program)
+            self.assertEqual(job.end(), 0, job.account())
+            hashes.append(job.events[-1]["state_hash"])
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertEqual(len(self.place.fired("tied3")), 1)
+        checkpoint = max((self.place.directory("tied3") / "checkpoints").iterdir(),
+                         key=lambda path: int(path.name))
+        words = ("import edl; print({n: t.tolist() if t.numel() < 2 else tuple(t.shape) "
+                 f"for n, t in edl.read_tensors({str(checkpoint)!r} + '/%s.safetensors').items()"
+                 "})")
+        model = run_python("-c", words % "model").stdout
+        self.assertIn("'second.weight': (64, 64)", model)
+        user = run_python("-c", words % "user").stdout
+        self.assertEqual(user.strip(), "{'steps': [69.0]}")
+
+
 class Mistakes(Scene):
     """What a user does wrong is said in the user's own words."""
 
@@ -157,7 +179,7 @@ class Mistakes(Scene):
                  "have 3, 4 rows"),
                 ("stream", PROLOGUE + "def data(): return 5\n", "the data are a int"),
                 ("option", PROLOGUE + "edl.train(model, forward, data, epoch=3)\n",
-                 "knows no epoch")):
+                 "unexpected keyword argument 'epoch'")):
             with self.subTest(name=name):
                 self.assertIn(sentence, self.refused(name, text))
                 self.assertFalse(self.place.directory(name).exists())
