@@ -214,10 +214,11 @@ class Stragglers(Scene):
                              "--fault=compute@100/w2=slow:4",
                              program=["builtin:mlp", "--work=40"])
         first = job.wait_for(lambda e: e["event"] == "view", "the first view")
+        # How much slower it is measured to be depends on what else the machine does: a view may
+        # come to nothing when that has changed meanwhile, and then there is another.
         relieved = job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "straggler"
-                                and e["who"] == "w2" and "pause_ms" in e, "a view for w2")
-        # How much slower it is measured to be depends on what else the machine does.
-        self.assertLess(carried(relieved)["w2"], carried(first)["w2"], relieved)
+                                and e["who"] == "w2" and "pause_ms" in e
+                                and carried(e)["w2"] < carried(first)["w2"], "relief for w2")
         self.assertEqual(sum(carried(relieved).values()), 8)
         replaced = job.wait_for(lambda e: e["event"] == "view" and e["cause"] == "straggler"
                                 and "w2" not in [m["id"] for m in e["members"]], "a successor",
