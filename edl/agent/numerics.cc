@@ -9,7 +9,8 @@ constexpr const char* kKeptBytes = "268435456";
 }  // namespace
 
 Environment memory_environment() {
-  return {{"MALLOC_MMAP_THRESHOLD_", kKeptBlockBytes},
+  return {{"MALLOC_ARENA_MAX", "1"},
+          {"MALLOC_MMAP_THRESHOLD_", kKeptBlockBytes},
           {"MALLOC_TRIM_THRESHOLD_", kKeptBytes},
           {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
 }

@@ -24,8 +24,8 @@ Result<Environment> numeric_environment(model::Isa isa, const os::CpuFeatures& c
 
 // For programs whose steps take and give back the same large blocks. By default each goes back to
 // the kernel, and comes again page by page, zeroed: up to half of a step's time. Blocks up to the
-// first size stay with the process, as much of them as the second says; larger ones come in huge
-// pages.
+// first size stay with the process, as much of them as the second says; memory comes in huge pages,
+// which the C library asks for in its first arena only.
 Environment memory_environment();
 
 }  // namespace edl::agent

@@ -26,6 +26,7 @@ TEST(Numerics, every_library_computes_on_one_thread) {
 TEST(Numerics, memory_stays_with_the_process) {
   const Environment environment = memory_environment();
   const std::map<std::string, std::string> told(environment.begin(), environment.end());
+  EXPECT_EQ(told.at("MALLOC_ARENA_MAX"), "1");
   EXPECT_EQ(told.at("MALLOC_MMAP_THRESHOLD_"), std::to_string(64 << 20));
   EXPECT_EQ(told.at("MALLOC_TRIM_THRESHOLD_"), std::to_string(256 << 20));
   EXPECT_EQ(told.at("GLIBC_TUNABLES"), "glibc.malloc.hugetlb=1");

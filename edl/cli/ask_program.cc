@@ -11,6 +11,11 @@ constexpr Duration kDescribeLimit = 2h;  // longer than a program takes to fetch
 
 }  // namespace
 
+agent::Runners runners_of(const os::Machine& machine, const Console& console,
+                          const std::string& python) {
+  return {machine.program, python.empty() ? console.python : python};
+}
+
 Result<os::Exit> talk_with_program(os::PosixSystem& system, const ProgramTalk& talk,
                                    const OnProgramFrame& on_frame) {
   std::optional<os::Exit> end;

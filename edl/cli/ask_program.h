@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "edl/agent/agent_options.h"
+#include "edl/agent/program.h"
+#include "edl/cli/console.h"
+#include "edl/os/posix/machine.h"
 #include "edl/os/posix/system.h"
 #include "edl/train/parent_frame.h"
 
 namespace edl::cli {
+
+// What runs workers here: with this interpreter, or the machine's when it is empty.
+agent::Runners runners_of(const os::Machine& machine, const Console& console,
+                          const std::string& python);
 
 struct ProgramTalk {
   std::vector<std::string> command{};

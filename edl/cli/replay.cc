@@ -111,11 +111,9 @@ class Replay final : public JobCommand {
   // The program as a worker of the job would run it here.
   Result<ProgramQuestion> question_of(os::Disk& disk, const model::JobSpec& spec) const {
     ProgramQuestion question{.program = spec.program, .args = spec.args};
-    EDL_TRY(
-        question.command,
-        agent::worker_command(
-            disk, {os::this_machine().program, spec.python.empty() ? console_.python : spec.python},
-            spec.program, spec.args));
+    EDL_TRY(question.command,
+            agent::worker_command(disk, runners_of(os::this_machine(), console_, spec.python),
+                                  spec.program, spec.args));
     EDL_TRY(question.environment,
             agent::numeric_environment(spec.isa, os::cpu_features(), console_.blas_core));
     return question;

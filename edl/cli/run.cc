@@ -149,7 +149,8 @@ class Run final : public Command {
       return launch;
     }
     EDL_TRY(const auto command,
-            agent::worker_command(runner.system().disk(), runner.runners(request.python),
+            agent::worker_command(runner.system().disk(),
+                                  runners_of(runner.machine(), console_, request.python),
                                   request.program, request.args));
     EDL_TRY(take_beginning(runner, request));
     EDL_TRY(const agent::Environment environment,

@@ -98,6 +98,8 @@ Result<agent::Environment> AgentRun::program_environment(const std::string& prog
       const agent::Environment memory = agent::memory_environment();
       out.insert(out.end(), memory.begin(), memory.end());
     }
+    // What a worker prints is in its log at once, and also when it is killed.
+    if (agent::is_python(program)) out.emplace_back("PYTHONUNBUFFERED", "1");
   }
   const CacheWords& words = options_.cache;
   if (!words.folder.empty()) {
@@ -123,7 +125,8 @@ Result<void> AgentRun::check_memory(const agent::ProgramFacts& program, std::uin
 Result<std::vector<std::string>> AgentRun::command_of(const model::JobSpec& spec) {
   os::Disk& disk = system_->disk();
   if (spec.mode == model::JobMode::kElastic) {
-    return agent::worker_command(disk, runners(spec.python), spec.program, spec.args);
+    return agent::worker_command(disk, runners_of(machine_, console_, spec.python), spec.program,
+                                 spec.args);
   }
   if (!options_.faults.empty()) return not_driven("--fault");
   if (!options_.events.empty()) return not_driven("--events");

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "edl/agent/agent.h"
-#include "edl/agent/program.h"
 #include "edl/cli/command_line.h"
 #include "edl/cli/console.h"
 #include "edl/os/posix/machine.h"
@@ -52,10 +51,6 @@ class AgentRun {
 
   os::PosixSystem& system() { return *system_; }
   const os::Machine& machine() const { return machine_; }
-  // With this interpreter, or the machine's when it is empty.
-  agent::Runners runners(const std::string& python) const {
-    return {machine_.program, python.empty() ? console_.python : python};
-  }
 
   // What programs of a job find in their environment, beside ours; an error when this machine
   // cannot compute as the job does.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from train_job import Place, check_finished, check_told, send
 
@@ -205,6 +206,16 @@ class Mistakes(Scene):
                 ("twice", "edl.init()", "edl.init(); edl.init()", "was called before")):
             with self.subTest(name=name):
                 self.assertIn(sentence, self.refused(name, text.replace(old, new)))
+
+    def test_what_a_worker_has_printed_survives_it(self):
+        text = PROLOGUE.replace("    return torch.nn", "    print('a part')\n    return torch.nn")
+        with mock.patch.dict(os.environ):
+            os.environ.pop("PYTHONUNBUFFERED", None)  # who runs this may have it
+            job = self.place.run("prints", "--workers=1", "--fault=compute@5/w1=kill",
+                                 program=self.program("prints", text))
+        self.assertEqual(job.end(), 0, job.account())
+        log = (self.place.directory("prints") / "log/worker-w1.log").read_text()
+        self.assertGreaterEqual(log.count("a part"), 4, log)
 
     def test_a_loss_that_is_no_number(self):
         said = self.refused("nan", PROLOGUE.replace("(x), y)", "(x), y) * float('nan')"))
