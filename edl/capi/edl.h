@@ -101,7 +101,7 @@ typedef struct edl_step {
   uint64_t seen;       /* samples that were trained on, with those of this step */
   double loss;         /* the mean over its samples */
   double lr_factor;    /* what the batch policy and the warm-up make of the learning rate */
-  const char* lr_rule; /* none, linear, sqrt, lars */
+  const char* lr_rule; /* none, linear, sqrt, piecewise, lars */
   int32_t found_inf;
   uint32_t members;             /* that computed it */
   uint32_t members_before;      /* in a view's first step: those of the view before; else 0 */

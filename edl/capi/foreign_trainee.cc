@@ -95,10 +95,6 @@ Result<train::StateTensor> read_tensor(const std::string& name, const DLTensor& 
   return out;
 }
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + collective::kAlignment - 1) / collective::kAlignment * collective::kAlignment;
-}
-
 edl_part plain(const train::Part& part) {
   return {.step = part.step.value(),
           .epoch = part.epoch.value(),
@@ -172,7 +168,7 @@ Result<void> ForeignTrainee::add(edl_kind kind, const std::string& name, const D
     order_.emplace_back(static_cast<std::size_t>(&summed - all.data()), summed.tensors.size());
   }
   summed.gradients.places.push_back({summed.gradients.bytes, read.bytes.size(), flag_count_++});
-  summed.gradients.bytes += aligned(read.bytes.size());
+  summed.gradients.bytes += collective::aligned(read.bytes.size());
   if (kind == EDL_BUFFER) {
     summed.shared.emplace_back(read.bytes.begin(), read.bytes.end());
   }
@@ -270,7 +266,7 @@ void ForeignTrainee::end_buffers(const train::Part& part, std::span<const ByteSp
       if (!std::ranges::equal(now, summed.shared[i])) touched_[place.flag] = 1;
       const ByteSpan into = memory.subspan(place.offset, place.bytes);
       if (!is_integer) {
-        collective::fold(summed.gradients.element, now, share, {}, into);
+        collective::fold(summed.gradients.element, {.one = {now.data(), share}}, into);
       } else if (part.v.value() == 0) {
         std::ranges::copy(now, into.begin());
       }
@@ -305,8 +301,9 @@ Result<void> ForeignTrainee::take(train::PartGradients& gradients, std::uint32_t
   }
   const auto [segment, i] = order_[parameter];
   gradients.begin_micro_batch(samples);
-  gradients.take(segment, i,
-                 {static_cast<const std::byte*>(numbers), gradients_[segment].places[i].bytes});
+  gradients.take(
+      segment, i,
+      {.numbers = {static_cast<const std::byte*>(numbers), gradients_[segment].places[i].bytes}});
   return {};
 }
 

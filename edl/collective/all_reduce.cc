@@ -29,6 +29,11 @@ AllReduce::AllReduce(const Layout& layout, Adder& adder, const Buffer& reduced,
 
 AllReduce::~AllReduce() { leave(); }
 
+void AllReduce::move_reduced(const Buffer& reduced) {
+  EDL_CHECK(!entered() && reduced.bytes() >= layout_.reduced_bytes());
+  reduced_ = reduced;
+}
+
 void AllReduce::enter(const model::View& view, Rank own, std::vector<Link*> links) {
   leave();
   EDL_CHECK(links.size() == view.members.size());

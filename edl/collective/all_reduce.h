@@ -37,6 +37,8 @@ class AllReduce {
   // live until `leave` or the next `enter`. Call it before the connections enter the generation:
   // they give what waited.
   void enter(const model::View& view, model::Rank own, std::vector<Link*> links);
+  // Reduced numbers go there from the next `enter` on.
+  void move_reduced(const Buffer& reduced);
   // `parts` logical workers have samples; the steps of a view follow one another from its first.
   void begin(model::Step step, std::uint32_t parts);
   // What this member is to contribute to the step.
@@ -111,7 +113,7 @@ class AllReduce {
 
   const Layout& layout_;
   Adder& adder_;
-  const Buffer reduced_;
+  Buffer reduced_;
   const AllReduceEvents events_;
 
   std::unique_ptr<Schedule> schedule_;

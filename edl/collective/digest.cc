@@ -22,4 +22,16 @@ model::Digest step_digest(std::span<const BlockHash> hashes) {
   return sha256(std::as_bytes(hashes));
 }
 
+model::Digest step_digest(const Layout& layout, ConstBytes reduced) {
+  std::vector<BlockHash> hashes;
+  for (std::size_t i = 0; i < layout.segments().size(); ++i) {
+    const Range range = layout.reduced(i);
+    for (std::uint64_t at = 0; at < range.bytes; at += kBlockBytes) {
+      const std::uint64_t bytes = std::min(kBlockBytes, range.bytes - at);
+      hashes.push_back(block_hash(reduced.subspan(range.offset + at, bytes)));
+    }
+  }
+  return step_digest(hashes);
+}
+
 }  // namespace edl::collective

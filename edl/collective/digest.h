@@ -17,5 +17,7 @@ BlockHash block_hash(ConstBytes block);
 
 // SHA-256 over the hashes.
 model::Digest step_digest(std::span<const BlockHash> hashes);
+// Of all reduced numbers, by one who has them all.
+model::Digest step_digest(const Layout& layout, ConstBytes reduced);
 
 }  // namespace edl::collective

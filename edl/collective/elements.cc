@@ -16,7 +16,7 @@ struct Kind {
 constexpr std::array<Kind, 5> kKinds{{{"F32", 4}, {"F64", 8}, {"I64", 8}, {"BF16", 2}, {"F16", 2}}};
 
 // Several at a time, in registers: any alignment will do, and `sum` may be one of the operands.
-constexpr std::size_t kVectorBytes = 64;
+constexpr std::size_t kVectorBytes = 32;
 // What is added comes from far; this much before it is needed it is asked for.
 constexpr std::size_t kAheadBytes = 1024;
 
@@ -41,21 +41,31 @@ template <class T>
   return at;
 }
 
-// `kOthers` is their number, so that the loop over them is none. Returns how far it came.
-template <class T, std::size_t kOthers>
-[[gnu::always_inline]] inline std::size_t fold_vectors(const std::byte* from, T share,
-                                                       const std::byte* const* others,
-                                                       ByteSpan into) {
+// The numbers of addends are known to the compiler, so that there is no loop over them. Returns how
+// far it came.
+template <class T, bool kHasOther, std::size_t kSums>
+[[gnu::always_inline]] inline std::size_t fold_vectors(const Addends& addends, ByteSpan into) {
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  const std::byte* const* const sums = addends.sums.data();
+  const T one_share = static_cast<T>(addends.one.share);
+  const T other_share = static_cast<T>(addends.other.share);
   std::size_t at = 0;
   for (; at + kVectorBytes <= into.size(); at += kVectorBytes) {
     Vector sum;
-    std::memcpy(&sum, from + at, kVectorBytes);
-    sum = sum * share;
-    for (std::size_t i = 0; i < kOthers; ++i) {
-      __builtin_prefetch(others[i] + at + kAheadBytes);
+    __builtin_prefetch(into.data() + at + kAheadBytes, 1);
+    std::memcpy(&sum, addends.one.numbers + at, kVectorBytes);
+    sum = sum * one_share;
+    if constexpr (kHasOther) {
+      __builtin_prefetch(addends.other.numbers + at + kAheadBytes);
+      Vector other;
+      std::memcpy(&other, addends.other.numbers + at, kVectorBytes);
+      other = other * other_share;
+      sum = sum + other;
+    }
+    for (std::size_t i = 0; i < kSums; ++i) {
+      __builtin_prefetch(sums[i] + at + kAheadBytes);
       Vector some;
-      std::memcpy(&some, others[i] + at, kVectorBytes);
+      std::memcpy(&some, sums[i] + at, kVectorBytes);
       sum = sum + some;
     }
     std::memcpy(into.data() + at, &sum, kVectorBytes);
@@ -63,24 +73,28 @@ template <class T, std::size_t kOthers>
   return at;
 }
 
-template <class T>
-[[gnu::always_inline]] inline std::size_t fold_vectors(const std::byte* from, T share,
-                                                       std::span<const std::byte* const> others,
-                                                       ByteSpan into) {
-  switch (others.size()) {
+template <class T, bool kHasOther>
+[[gnu::always_inline]] inline std::size_t fold_vectors(const Addends& addends, ByteSpan into) {
+  switch (addends.sums.size()) {
     case 0:
-      return fold_vectors<T, 0>(from, share, others.data(), into);
+      return fold_vectors<T, kHasOther, 0>(addends, into);
     case 1:
-      return fold_vectors<T, 1>(from, share, others.data(), into);
+      return fold_vectors<T, kHasOther, 1>(addends, into);
     case 2:
-      return fold_vectors<T, 2>(from, share, others.data(), into);
+      return fold_vectors<T, kHasOther, 2>(addends, into);
     case 3:
-      return fold_vectors<T, 3>(from, share, others.data(), into);
+      return fold_vectors<T, kHasOther, 3>(addends, into);
     case 4:
-      return fold_vectors<T, 4>(from, share, others.data(), into);
+      return fold_vectors<T, kHasOther, 4>(addends, into);
     default:
       return 0;
   }
+}
+
+template <class T>
+[[gnu::always_inline]] inline std::size_t fold_vectors(const Addends& addends, ByteSpan into) {
+  const bool has_other = addends.other.numbers != nullptr;
+  return has_other ? fold_vectors<T, true>(addends, into) : fold_vectors<T, false>(addends, into);
 }
 
 // Wider registers change no bit: each number is multiplied and added as before.
@@ -94,10 +108,8 @@ template <class T>
 }
 
 template <class T>
-[[gnu::target("avx2")]] std::size_t fold_vectors_avx2(const std::byte* from, T share,
-                                                      std::span<const std::byte* const> others,
-                                                      ByteSpan into) {
-  return fold_vectors<T>(from, share, others, into);
+[[gnu::target("avx2")]] std::size_t fold_vectors_avx2(const Addends& addends, ByteSpan into) {
+  return fold_vectors<T>(addends, into);
 }
 #else
 bool has_avx2() { return false; }
@@ -108,9 +120,8 @@ std::size_t add_vectors_avx2(const std::byte* a, const std::byte* b, ByteSpan su
 }
 
 template <class T>
-std::size_t fold_vectors_avx2(const std::byte* from, T share,
-                              std::span<const std::byte* const> others, ByteSpan into) {
-  return fold_vectors<T>(from, share, others, into);
+std::size_t fold_vectors_avx2(const Addends& addends, ByteSpan into) {
+  return fold_vectors<T>(addends, into);
 }
 #endif
 
@@ -127,15 +138,17 @@ void add_all(ConstBytes left, ConstBytes right, ByteSpan sum) {
 }
 
 template <class T>
-void fold_all(ConstBytes numbers, T share, std::span<const std::byte* const> others,
-              ByteSpan into) {
-  EDL_CHECK(numbers.size() == into.size() && into.size() % sizeof(T) == 0);
-  const std::byte* const from = numbers.data();
-  std::size_t at = has_avx2() ? fold_vectors_avx2<T>(from, share, others, into)
-                              : fold_vectors<T>(from, share, others, into);
+void fold_all(const Addends& addends, ByteSpan into) {
+  EDL_CHECK(into.size() % sizeof(T) == 0);
+  const auto product = [](const Scaled& scaled, std::size_t at) {
+    return load_int<T>(scaled.numbers + at) * static_cast<T>(scaled.share);
+  };
+  std::size_t at =
+      has_avx2() ? fold_vectors_avx2<T>(addends, into) : fold_vectors<T>(addends, into);
   for (; at < into.size(); at += sizeof(T)) {
-    T sum = load_int<T>(from + at) * share;
-    for (const std::byte* const other : others) sum += load_int<T>(other + at);
+    T sum = product(addends.one, at);
+    if (addends.other.numbers != nullptr) sum += product(addends.other, at);
+    for (const std::byte* const other : addends.sums) sum += load_int<T>(other + at);
     store_int<T>(into.data() + at, sum);
   }
 }
@@ -213,16 +226,15 @@ void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum) {
   }
 }
 
-void fold(Element element, ConstBytes numbers, float share,
-          std::span<const std::byte* const> others, ByteSpan into) {
+void fold(Element element, const Addends& addends, ByteSpan into) {
   switch (element) {
     case Element::kF32:
-      return fold_all<float>(numbers, share, others, into);
+      return fold_all<float>(addends, into);
     case Element::kF64:
-      return fold_all<double>(numbers, share, others, into);
+      return fold_all<double>(addends, into);
     case Element::kI64:
-      EDL_CHECK(share == 1);
-      return fold_all<std::uint64_t>(numbers, 1, others, into);
+      EDL_CHECK(addends.one.share == 1 && addends.other.share == 1);
+      return fold_all<std::uint64_t>(addends, into);
     default:
       EDL_CHECK(false, "sums of small numbers are made in float32");
   }

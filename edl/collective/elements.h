@@ -22,11 +22,19 @@ Element sum_element(Element element);
 // three have equal lengths. Integers wrap around.
 void add(Element element, ConstBytes left, ConstBytes right, ByteSpan sum);
 
-// into = share x numbers + others[0] + others[1] + ..., each rounded before the next is added.
-// `into` may be one of the others, all have equal lengths. A share of 1 changes nothing; integers
-// have it.
-void fold(Element element, ConstBytes numbers, float share,
-          std::span<const std::byte* const> others, ByteSpan into);
+// Numbers to be multiplied by `share`. A share of 1 changes nothing; integers have it.
+struct Scaled {
+  const std::byte* numbers = nullptr;
+  float share = 1;
+};
+// into = one + other + sums[0] + sums[1] + ..., each product and each sum rounded before the next
+// is added. `other` may be missing. `into` may be one of them; all are as long as it is.
+struct Addends {
+  Scaled one{};
+  Scaled other{};
+  std::span<const std::byte* const> sums{};
+};
+void fold(Element element, const Addends& addends, ByteSpan into);
 
 // To the partial sums' type, and back, rounding to the nearest and ties to even.
 void widen(Element element, ConstBytes from, ByteSpan to);

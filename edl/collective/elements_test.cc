@@ -95,7 +95,7 @@ TEST(Elements, small_numbers_are_added_wide_and_rounded_once) {
 
 // One number after the other, in the order that the header promises.
 template <class T>
-void expect_folds(Element element, float share) {
+void expect_folds(Element element, float share, bool has_other) {
   Random random(7);
   for (const std::size_t count : {0, 1, 15, 16, 17, 64, 1000}) {
     for (std::size_t others = 0; others <= 6; ++others) {
@@ -105,6 +105,8 @@ void expect_folds(Element element, float share) {
         return out;
       };
       const std::vector<T> numbers = some();
+      const std::vector<T> other = some();
+      const float other_share = element == Element::kI64 ? 1 : share * 3;
       std::vector<std::vector<T>> sums;
       std::vector<const std::byte*> places;
       for (std::size_t i = 0; i < others; ++i) sums.push_back(some());
@@ -112,21 +114,28 @@ void expect_folds(Element element, float share) {
       std::vector<T> expected(count);
       for (std::size_t i = 0; i < count; ++i) {
         expected[i] = numbers[i] * static_cast<T>(share);
+        if (has_other) {
+          const T product = other[i] * static_cast<T>(other_share);
+          expected[i] = expected[i] + product;
+        }
         for (const auto& sum : sums) expected[i] = expected[i] + sum[i];
       }
       std::vector<T> apart(count);
       std::vector<T>& into = sums.empty() ? apart : sums.back();  // often it is the last of them
-      fold(element, std::as_bytes(std::span(numbers)), share, places,
-           std::as_writable_bytes(std::span(into)));
+      Addends addends{.one = {std::as_bytes(std::span(numbers)).data(), share}, .sums = places};
+      if (has_other) addends.other = {std::as_bytes(std::span(other)).data(), other_share};
+      fold(element, addends, std::as_writable_bytes(std::span(into)));
       EXPECT_EQ(into, expected) << count << " with " << others;
     }
   }
 }
 
 TEST(Elements, folding_is_multiplying_and_adding_in_order) {
-  expect_folds<float>(Element::kF32, 0.1F);
-  expect_folds<double>(Element::kF64, 0.1F);
-  expect_folds<std::uint64_t>(Element::kI64, 1);
+  for (const bool has_other : {false, true}) {
+    expect_folds<float>(Element::kF32, 0.1F, has_other);
+    expect_folds<double>(Element::kF64, 0.1F, has_other);
+    expect_folds<std::uint64_t>(Element::kI64, 1, has_other);
+  }
 }
 
 TEST(Elements, a_squared_norm_is_the_sum_of_squares) {

@@ -11,10 +11,6 @@ constexpr std::uint64_t kOwnedBytesMin = kBlockBytes;
 // one arrives and the one before leaves.
 constexpr std::uint64_t kChunksWanted = 4;
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 std::uint64_t sum_scale(Element element) {
   return element_bytes(sum_element(element)) / element_bytes(element);
 }
@@ -52,6 +48,12 @@ Chunk Layout::run_of_blocks(std::size_t segment, std::uint32_t first, std::uint3
           .first_block = first,
           .blocks = count,
           .owner = {}};
+}
+
+bool Layout::is_one_space() const {
+  return std::ranges::all_of(segments_, [](const Segment& segment) {
+    return sum_element(segment.element) == segment.element;
+  });
 }
 
 std::vector<Chunk> Layout::chunks(std::uint32_t members) const {

@@ -17,6 +17,10 @@
 namespace edl::collective {
 
 inline constexpr std::uint64_t kAlignment = 64;  // of segments, in both spaces
+// Bytes with the gap behind them.
+constexpr std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 inline constexpr std::uint64_t kBlockBytes = 64 << 10;
 inline constexpr std::size_t kBlockHashBytes = 16;
 inline constexpr std::uint64_t kChunkBytesMax = 1 << 20;    // in either space
@@ -57,6 +61,8 @@ class Layout {
   std::uint64_t reduced_bytes() const { return reduced_bytes_; }
   std::uint64_t sum_bytes() const { return sum_bytes_; }
   std::uint32_t blocks() const { return blocks_; }
+  // Whether a sum of all parts is what is reduced, byte for byte: no type is rounded.
+  bool is_one_space() const;
 
   // In the order of the space. Owners have about equal bytes, in runs, by rank; where there is
   // little, only the first ranks own.

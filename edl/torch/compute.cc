@@ -25,6 +25,18 @@ std::vector<Wish> wishes_of(const train::Part& part) {
   return out;
 }
 
+// Autograd may give the same memory to several parameters, and a view holds what it is a view of.
+class Held final : public train::GradientHolder {
+ public:
+  explicit Held(Tensor gradient) : gradient_(std::move(gradient)) {}
+  bool is_alone() const override {
+    return gradient_.storage().use_count() == (gradient_.is_view() ? 2 : 1);
+  }
+
+ private:
+  const Tensor gradient_;
+};
+
 }  // namespace
 
 // Of the generator that torch draws from by itself; nobody else draws from it at the same time.
@@ -125,7 +137,9 @@ class TorchTrainee::GradientsOfPart {
       return;
     }
     const Tensor whole = gradient.to(flat.type()).contiguous();
-    gradients_.take(p, i, {static_cast<const std::byte*>(whole.data_ptr()), place.bytes});
+    gradients_.take(p, i,
+                    {.numbers = {static_cast<const std::byte*>(whole.data_ptr()), place.bytes},
+                     .holder = std::make_shared<const Held>(whole)});
   }
 
   TorchTrainee& trainee_;

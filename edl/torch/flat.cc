@@ -6,14 +6,6 @@
 #include "edl/base/check.h"
 
 namespace edl::torch {
-namespace {
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + collective::kAlignment - 1) / collective::kAlignment * collective::kAlignment;
-}
-
-}  // namespace
-
 std::optional<NumberType> number_type(::torch::ScalarType type) {
   switch (type) {
     case ::torch::kFloat32:
@@ -34,7 +26,7 @@ void Flat::add(const std::string& name, ::torch::IntArrayRef shape) {
   const std::size_t bytes =
       static_cast<std::size_t>(c10::multiply_integers(shape)) * c10::elementSize(type_);
   tensors_.push_back({name, shape.vec(), bytes_, bytes});
-  bytes_ += aligned(bytes);
+  bytes_ += collective::aligned(bytes);
 }
 
 void Flat::allocate() {

@@ -104,9 +104,10 @@ class Pieces final : public train::GradientSink {
  public:
   Pieces(std::vector<ByteSpan> places, const collective::Layout& layout)
       : places_(std::move(places)), layout_(layout) {}
-  void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) override {
-    collective::fold(layout_.segments()[segment].element, numbers, share, {},
-                     places_[segment].subspan(offset, numbers.size()));
+  void take(std::size_t segment, std::uint64_t offset, train::GradientPiece piece) override {
+    collective::fold(layout_.segments()[segment].element,
+                     {.one = {piece.numbers.data(), piece.share}},
+                     places_[segment].subspan(offset, piece.numbers.size()));
   }
   void taken_from(std::size_t, std::uint64_t) override {}
 

@@ -22,6 +22,8 @@ void ThreadExecutor::work_on() {
     work->piece = nullptr;
     tell(std::move(work->done));
   }
+  bool ended = true;
+  ended_.send(ended, 0s);
 }
 
 void ThreadExecutor::tell(os::Task news) {
@@ -33,6 +35,12 @@ void ThreadExecutor::tell(os::Task news) {
 ThreadExecutor::~ThreadExecutor() {
   *alive_ = false;
   works_.close();
+}
+
+bool ThreadExecutor::end_within(Duration limit) {
+  *alive_ = false;
+  works_.close();
+  return ended_.receive(limit).has_value();
 }
 
 void ThreadExecutor::run_pieces(std::function<bool()> piece, os::Task done) {
@@ -48,18 +56,40 @@ void TimedExecutor::run_pieces(std::function<bool()> piece, os::Task done) {
 void TimedExecutor::next() {
   if (waiting_.empty()) return;
   busy_ = true;
-  timer_ = system_.after(cost_(), [this] {
+  working_ = system_.after(cost_(), [this] {
     Work work = std::move(waiting_.front());
     waiting_.pop_front();
     busy_ = false;
     const std::shared_ptr<bool> alive = alive_;
     const bool has_more = work.piece();
-    if (*alive && has_more) {
+    if (!*alive) return;
+    if (has_more) {
       waiting_.push_back(std::move(work));
     } else {
-      work.done();
+      work.piece = nullptr;
+      tell(std::move(work.done));
     }
     if (*alive && !busy_) next();
+  });
+}
+
+// News that are not late come in the middle of a piece, as from a thread that computes on.
+void TimedExecutor::tell(os::Task news) {
+  const Duration delay = delay_();
+  if (told_.empty() && delay == Duration()) return news();
+  told_.push_back(std::move(news));
+  if (told_.size() == 1) deliver(delay);
+}
+
+// In order, one after the other.
+void TimedExecutor::deliver(Duration delay) {
+  delivering_ = system_.after(delay, [this] {
+    const os::Task news = std::move(told_.front());
+    const std::shared_ptr<bool> alive = alive_;
+    news();
+    if (!*alive) return;
+    told_.pop_front();
+    if (!told_.empty()) deliver(delay_());
   });
 }
 

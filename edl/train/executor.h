@@ -45,6 +45,9 @@ class ThreadExecutor final : public Executor {
   ~ThreadExecutor() override;
   void run_pieces(std::function<bool()> piece, os::Task done) override;
   void tell(os::Task news) override;
+  // Begins nothing more, and tells nothing more. Whether what runs has ended within that time; what
+  // works use must live until it has.
+  bool end_within(Duration limit);
 
  private:
   static constexpr std::size_t kQueueMax = 1024;
@@ -54,26 +57,32 @@ class ThreadExecutor final : public Executor {
   os::System& system_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // of the loop's thread
   os::Channel<Work> works_{kQueueMax};
+  os::Channel<bool> ended_{1};
   os::Thread thread_;  // last: ends before what it uses
 };
 
-// On the loop, each piece after a while that `cost` says. For worlds without threads.
+// On the loop, each piece after a while that `cost` says; what it tells comes as late as `delay`
+// says. For worlds without threads.
 class TimedExecutor final : public Executor {
  public:
-  TimedExecutor(os::System& system, std::function<Duration()> cost)
-      : system_(system), cost_(std::move(cost)) {}
+  TimedExecutor(os::System& system, std::function<Duration()> cost, std::function<Duration()> delay)
+      : system_(system), cost_(std::move(cost)), delay_(std::move(delay)) {}
   ~TimedExecutor() override { *alive_ = false; }
   void run_pieces(std::function<bool()> piece, os::Task done) override;
-  void tell(os::Task news) override { news(); }
+  void tell(os::Task news) override;
 
  private:
   void next();
+  void deliver(Duration delay);
 
   os::System& system_;
   std::function<Duration()> cost_;
+  std::function<Duration()> delay_;
   std::deque<Work> waiting_;
   bool busy_ = false;
-  os::Pending timer_;
+  os::Pending working_;
+  std::deque<os::Task> told_;
+  os::Pending delivering_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -37,7 +37,8 @@ struct MemoryBill {
   std::uint64_t parameters = 0;
   std::uint64_t optimizer = 0;
   std::uint64_t gradients = 0;     // of micro batches, or clipped
-  std::uint64_t partial_sums = 0;  // at worst: it carries all logical workers, or a range of them
+  std::uint64_t partial_sums = 0;  // at worst: it carries all logical workers, or a range of them;
+                                   // they may lie where gradients came
   std::uint64_t reduced = 0;       // the record of the last step
   std::uint64_t copies = 0;        // for a checkpoint and a joiner
   std::uint64_t receiving = 0;     // shares of other members

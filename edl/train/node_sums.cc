@@ -1,8 +1,8 @@
 #include "edl/train/node_sums.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+#include <cstdlib>
+#include <memory>
 
 namespace edl::train {
 namespace {
@@ -21,8 +21,15 @@ std::optional<model::TreeNode> parent_of(model::TreeNode node, std::uint32_t par
 
 }  // namespace
 
-void NodeSums::Storage::Free::operator()(std::byte* memory) const {
-  ::operator delete[](memory, std::align_val_t(collective::kAlignment));
+void FreeNumbers::operator()(std::byte*) const { std::free(allocated); }
+
+Numbers zero_numbers(std::size_t bytes) {
+  std::size_t room = bytes + collective::kAlignment;
+  void* const allocated = std::calloc(room, 1);
+  EDL_CHECK(allocated != nullptr, "no memory for the numbers of a step");
+  void* aligned = allocated;
+  EDL_CHECK(std::align(collective::kAlignment, bytes, aligned, room) != nullptr);
+  return Numbers(static_cast<std::byte*>(aligned), FreeNumbers{allocated});
 }
 
 void NodeSums::begin(std::uint32_t parts) {
@@ -37,11 +44,12 @@ NodeSums::Storage NodeSums::take() {
     free_.pop_back();
     return storage;
   }
-  Storage storage;
-  const std::size_t bytes = layout_.sum_bytes();
-  storage.bytes.reset(
-      static_cast<std::byte*>(::operator new[](bytes, std::align_val_t(collective::kAlignment))));
-  std::memset(storage.bytes.get(), 0, bytes);  // gaps too: what is sent is always the same
+  // Gaps are zero too: what is sent is always the same.
+  return storage_of(zero_numbers(layout_.sum_bytes()));
+}
+
+NodeSums::Storage NodeSums::storage_of(Numbers bytes) const {
+  Storage storage{std::move(bytes), {}};
   for (std::size_t i = 0; i < layout_.segments().size(); ++i) {
     const collective::Range range = layout_.sums(i);
     storage.segments.emplace_back(storage.bytes.get() + range.offset, range.bytes);
@@ -50,49 +58,103 @@ NodeSums::Storage NodeSums::take() {
 }
 
 void NodeSums::give_back(Storage storage) {
+  storage.kept.clear();
   if (storage.bytes) free_.push_back(std::move(storage));
 }
 
-void NodeSums::open(model::LogicalWorker v, std::size_t first, std::size_t streamed) {
+void NodeSums::open(model::LogicalWorker v, const Streamed& streamed) {
   EDL_CHECK(v.value() < parts_ && !coming_);
   if (!room_.bytes) room_ = take();
   model::TreeNode node{v.value(), v.value() + 1};
-  Coming coming{{}, {}, first, streamed};
+  Coming coming{.first_streamed = streamed.first, .streamed = streamed.count};
   while (const auto parent = parent_of(node, parts_)) {
     const model::TreeNode other = parent->left() == node ? parent->right() : parent->left();
     if (!has(other)) break;
+    // A part that is added to a sum is multiplied before; that is rare.
+    const bool is_part = other.hi - other.lo == 1;
+    if (is_part && !coming.neighbours.empty()) write_kept(sums_.at({other.lo, other.hi}));
     coming.neighbours.emplace_back(other.lo, other.hi);
     node = *parent;
   }
   coming.key = {node.lo, node.hi};
+  coming.keeps = std::ranges::find(streamed.whole, node) == streamed.whole.end();
   coming_ = std::move(coming);
 }
 
-void NodeSums::fold(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) {
-  std::vector<const std::byte*> others;
-  for (const Key& key : coming_->neighbours) {
-    others.push_back(sums_.at(key).segments[segment].data() + offset);
+void NodeSums::fold(std::size_t segment, std::uint64_t offset, GradientPiece piece) {
+  const Place at{segment, offset};
+  if (coming_->keeps && coming_->neighbours.empty() && piece.holder) {
+    room_.kept[at] = std::move(piece);
+    return;
   }
-  collective::fold(collective::sum_element(layout_.segments()[segment].element), numbers, share,
-                   others, coming_storage().segments[segment].subspan(offset, numbers.size()));
+  collective::Addends addends{.one = {piece.numbers.data(), piece.share}};
+  std::vector<GradientPiece> kept;  // of each neighbour, until it is added
+  std::vector<const std::byte*> sums;
+  for (const Key& key : coming_->neighbours) {
+    Storage& neighbour = sums_.at(key);
+    const GradientPiece& one = kept.emplace_back(take_kept(neighbour, at, piece.numbers.size()));
+    if (one.share != 1) {
+      addends.other = {one.numbers.data(), one.share};  // of the first neighbour, a part
+    } else {
+      sums.push_back(one.holder ? one.numbers.data() : neighbour.segments[segment].data() + offset);
+    }
+  }
+  addends.sums = sums;
+  const collective::Element element = collective::sum_element(layout_.segments()[segment].element);
+  const bool stays = coming_->keeps && !kept.empty() && kept.back().holder != nullptr &&
+                     kept.back().holder->is_alone();
+  if (!stays) {
+    const ByteSpan room = coming_storage().segments[segment];
+    return collective::fold(element, addends, room.subspan(offset, piece.numbers.size()));
+  }
+  GradientPiece sum = kept.back();
+  sum.share = 1;
+  collective::fold(element, addends,
+                   {const_cast<std::byte*>(sum.numbers.data()), sum.numbers.size()});
+  coming_storage().kept[at] = std::move(sum);
 }
 
-const NodeSums::Storage& NodeSums::coming_storage() const {
+// What is kept for that place; nothing when it is written there.
+GradientPiece NodeSums::take_kept(Storage& from, const Place& at, std::size_t bytes) {
+  const auto& [segment, offset] = at;
+  auto found = from.kept.lower_bound(at);
+  if (found != from.kept.end() && found->first == at && found->second.numbers.size() == bytes) {
+    return std::move(from.kept.extract(found).mapped());
+  }
+  const auto overlaps = [&](const auto& entry) {
+    const auto& [place, piece] = entry;
+    return place.first == segment && place.second < offset + bytes &&
+           offset < place.second + piece.numbers.size();
+  };
+  const bool is_cut_otherwise = (found != from.kept.end() && overlaps(*found)) ||
+                                (found != from.kept.begin() && overlaps(*std::prev(found)));
+  if (is_cut_otherwise) write_kept(from);
+  return {};
+}
+
+void NodeSums::write_kept(Storage& storage) {
+  for (const auto& [place, piece] : std::exchange(storage.kept, {})) {
+    const auto& [segment, offset] = place;
+    collective::fold(collective::sum_element(layout_.segments()[segment].element),
+                     {.one = {piece.numbers.data(), piece.share}},
+                     storage.segments[segment].subspan(offset, piece.numbers.size()));
+  }
+}
+
+NodeSums::Storage& NodeSums::coming_storage() {
   return coming_->neighbours.empty() ? room_ : sums_.at(coming_->neighbours.back());
 }
 
-ConstBytes NodeSums::coming_sum() const {
-  return {coming_storage().bytes.get(), layout_.sum_bytes()};
-}
+ConstBytes NodeSums::coming_sum() { return {coming_storage().bytes.get(), layout_.sum_bytes()}; }
 
 void NodeSums::close() {
-  const auto& [key, neighbours, first, streamed] = *coming_;
+  const auto& [key, neighbours, first, streamed, keeps] = *coming_;
   if (neighbours.empty()) {
     sums_[key] = std::exchange(room_, {});
     return coming_.reset();
   }
   for (std::size_t i = 0; i < room_.segments.size(); ++i) {
-    if (i < first || i >= first + streamed) fold(i, 0, room_.segments[i], 1);
+    if (i < first || i >= first + streamed) fold(i, 0, {room_.segments[i]});
   }
   Storage sum = std::move(sums_.at(neighbours.back()));
   for (const Key& added : neighbours) {
@@ -103,10 +165,20 @@ void NodeSums::close() {
   coming_.reset();
 }
 
-ConstBytes NodeSums::sum(model::TreeNode node) const {
+ConstBytes NodeSums::sum(model::TreeNode node) {
   const auto found = sums_.find({node.lo, node.hi});
   EDL_CHECK(found != sums_.end());
+  write_kept(found->second);
   return {found->second.bytes.get(), layout_.sum_bytes()};
+}
+
+void NodeSums::exchange(model::TreeNode node, Numbers& other) {
+  const auto found = sums_.find({node.lo, node.hi});
+  EDL_CHECK(found != sums_.end());
+  write_kept(found->second);
+  other.swap(found->second.bytes);
+  give_back(storage_of(std::move(found->second.bytes)));
+  sums_.erase(found);
 }
 
 std::vector<model::LogicalWorker> NodeSums::missing(
@@ -135,12 +207,6 @@ std::vector<model::LogicalWorker> NodeSums::missing(
     if (!is_there) missing.push_back(v);
   }
   return missing;
-}
-
-std::uint32_t NodeSums::computed() const {
-  std::uint32_t count = 0;
-  for (const auto& [key, storage] : sums_) count += key.second - key.first;
-  return count;
 }
 
 }  // namespace edl::train

@@ -12,8 +12,18 @@
 
 #include "edl/collective/layout.h"
 #include "edl/model/tree.h"
+#include "edl/train/trainee.h"
 
 namespace edl::train {
+
+// Memory for numbers of a step, aligned for all who read them in place. What nobody has written to
+// is zero, and takes no memory yet.
+struct FreeNumbers {
+  void* allocated = nullptr;
+  void operator()(std::byte*) const;
+};
+using Numbers = std::unique_ptr<std::byte[], FreeNumbers>;
+Numbers zero_numbers(std::size_t bytes);
 
 class NodeSums {
  public:
@@ -23,48 +33,57 @@ class NodeSums {
   void begin(std::uint32_t parts);
   std::uint32_t parts() const { return parts_; }
 
-  // Part v comes. The numbers of the first `streamed` segments from `first` on come by `fold`,
-  // those of the others are in `room` when it is closed.
-  void open(model::LogicalWorker v, std::size_t first = 0, std::size_t streamed = 0);
+  // How a part comes: the numbers of `count` segments from `first` on by `fold`, those of the
+  // others are in `room` when it is closed. Sums of these nodes are made in memory of their own;
+  // others may stay where gradients are held, until the next part is added.
+  struct Streamed {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::span<const model::TreeNode> whole{};
+  };
+  void open(model::LogicalWorker v, const Streamed& streamed);
   // One span for each segment; valid until `close`.
   const std::vector<ByteSpan>& room() const { return room_.segments; }
-  // Numbers of a segment from byte `offset` on, times `share`: each once. They are added at once to
-  // all sums that they complete, so that they pass through memory once.
-  void fold(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share);
+  // Numbers of a segment from byte `offset` on: each once. They are added at once to all sums that
+  // they complete, so that they pass through memory once.
+  void fold(std::size_t segment, std::uint64_t offset, GradientPiece piece);
   void close();
   // Between both: which sum the part completes, and where that comes to lie.
   model::TreeNode coming() const { return {coming_->key.first, coming_->key.second}; }
-  ConstBytes coming_sum() const;
+  ConstBytes coming_sum();
 
   // Whether the sum of this node is there.
   bool has(model::TreeNode node) const { return sums_.contains({node.lo, node.hi}); }
-  ConstBytes sum(model::TreeNode node) const;
+  ConstBytes sum(model::TreeNode node);
+  // Gives the memory of a sum away for other memory of that size; the sum is not here any more.
+  void exchange(model::TreeNode node, Numbers& other);
   // Which of these logical workers are missing for the largest sums that they can make together.
   // Sums that are of no use for them are forgotten.
   std::vector<model::LogicalWorker> missing(const std::vector<model::LogicalWorker>& carried);
-  // Parts that are in what is kept.
-  std::uint32_t computed() const;
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // lo, hi
+  using Place = std::pair<std::size_t, std::uint64_t>;  // segment, offset in it
   struct Storage {
-    struct Free {
-      void operator()(std::byte* bytes) const;
-    };
-    std::unique_ptr<std::byte[], Free> bytes;
+    Numbers bytes;
     std::vector<ByteSpan> segments;
+    std::map<Place, GradientPiece> kept{};  // what is not there, but where it was computed
   };
 
   // A part that comes, with the sums that it completes: its neighbour's, then that of the neighbour
   // of both, and so on. The last of them becomes the sum of all.
   struct Coming {
-    Key key;  // of the sum of all
+    Key key{};  // of the sum of all
     std::vector<Key> neighbours{};
     std::size_t first_streamed = 0;
     std::size_t streamed = 0;
+    bool keeps = false;  // what can be kept
   };
 
-  const Storage& coming_storage() const;
+  Storage& coming_storage();
+  GradientPiece take_kept(Storage& from, const Place& at, std::size_t bytes);
+  void write_kept(Storage& storage);
+  Storage storage_of(Numbers bytes) const;
   Storage take();
   void give_back(Storage storage);
 

@@ -11,7 +11,7 @@ namespace edl::train {
 namespace {
 
 constexpr std::size_t kNumbers = 1003;  // not a whole number of vectors
-using Numbers = std::vector<float>;
+using Floats = std::vector<float>;
 
 collective::Layout layout() {
   return collective::Layout(
@@ -19,10 +19,10 @@ collective::Layout layout() {
 }
 
 // Sums of these show the order in which they were made.
-std::vector<Numbers> parts_of(std::uint32_t count) {
+std::vector<Floats> parts_of(std::uint32_t count) {
   Random random(count);
-  std::vector<Numbers> parts(count, Numbers(kNumbers));
-  for (Numbers& part : parts) {
+  std::vector<Floats> parts(count, Floats(kNumbers));
+  for (Floats& part : parts) {
     for (float& one : part) one = 1.0F / static_cast<float>(random.between(1, 1000000));
   }
   return parts;
@@ -31,33 +31,57 @@ std::vector<Numbers> parts_of(std::uint32_t count) {
 constexpr float kShare = 0.3F;
 
 // As the design says it, one addition after the other.
-Numbers naive_sum(const std::vector<Numbers>& parts, model::TreeNode node) {
-  Numbers sum(kNumbers);
+Floats naive_sum(const std::vector<Floats>& parts, model::TreeNode node) {
+  Floats sum(kNumbers);
   if (node.hi - node.lo == 1) {
     for (std::size_t i = 0; i < kNumbers; ++i) sum[i] = parts[node.lo][i] * kShare;
     return sum;
   }
-  const Numbers left = naive_sum(parts, node.left());
-  const Numbers right = naive_sum(parts, node.right());
+  const Floats left = naive_sum(parts, node.left());
+  const Floats right = naive_sum(parts, node.right());
   for (std::size_t i = 0; i < kNumbers; ++i) sum[i] = left[i] + right[i];
   return sum;
 }
 
-enum class Way { kWhole, kStreamed };
+// Kept: gradients stay where they are until another part comes, and sums may be made there; cut:
+// likewise, in pieces that fit to no other part's.
+enum class Way { kWhole, kStreamed, kKept, kKeptUnchanged, kKeptCut };
+constexpr std::uint64_t kWays = 5;
 
-void give(NodeSums& sums, std::uint32_t v, const Numbers& part, Way way) {
-  const bool streams = way == Way::kStreamed;
-  sums.open(model::LogicalWorker(v), 1, streams ? 1 : 0);
+class Holder final : public GradientHolder {
+ public:
+  Holder(std::shared_ptr<const Floats> held, Floats part, Way way)
+      : held_(std::move(held)), part_(std::move(part)), way_(way) {}
+  ~Holder() override { EXPECT_TRUE(is_alone() || *held_ == part_) << "who must not change it did"; }
+  bool is_alone() const override { return way_ != Way::kKeptUnchanged; }
+
+ private:
+  const std::shared_ptr<const Floats> held_;
+  const Floats part_;
+  const Way way_;
+};
+
+void give(NodeSums& sums, std::uint32_t v, const Floats& part, Way way) {
+  const bool streams = way != Way::kWhole;
+  sums.open(model::LogicalWorker(v), {.first = 1, .count = streams ? 1U : 0U});
   const std::int64_t count = v + 1;
   std::memcpy(sums.room()[0].data(), &count, sizeof count);
-  const ConstBytes all = std::as_bytes(std::span(part));
+  const auto held = std::make_shared<Floats>(part);
+  const ConstBytes all = std::as_bytes(std::span(*held));
   if (streams) {
-    const std::size_t cut = all.size() / 3 / sizeof(float) * sizeof(float);
-    sums.fold(1, cut, all.subspan(cut), kShare);
-    sums.fold(1, 0, all.first(cut), kShare);
+    const std::size_t third = kNumbers / 3 * sizeof(float);
+    const std::size_t cut = way == Way::kKeptCut ? 2 * third : third;
+    GradientPiece piece{.share = kShare};
+    if (way != Way::kStreamed) piece.holder = std::make_shared<Holder>(held, part, way);
+    for (const ConstBytes numbers : {all.subspan(cut), all.first(cut)}) {
+      piece.numbers = numbers;
+      sums.fold(1, static_cast<std::uint64_t>(numbers.data() - all.data()), piece);
+    }
   } else {
-    collective::fold(collective::Element::kF32, all, kShare, {}, sums.room()[1]);
+    collective::fold(collective::Element::kF32, {.one = {all.data(), kShare}}, sums.room()[1]);
   }
+  // Who reads them later, and may not, finds others.
+  if (way == Way::kWhole || way == Way::kStreamed) std::ranges::fill(*held, -1.0F);
   sums.close();
 }
 
@@ -65,9 +89,9 @@ class NodeSumsOf : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(NodeSumsOf, parts_in_any_order_and_way_are_the_sums_of_the_tree) {
   const collective::Layout space = layout();
-  const std::vector<Numbers> parts = parts_of(GetParam());
+  const std::vector<Floats> parts = parts_of(GetParam());
   const model::TreeNode root{0, GetParam()};
-  const Numbers wanted = naive_sum(parts, root);
+  const Floats wanted = naive_sum(parts, root);
   NodeSums sums(space);  // its memory is used again
   Random random(1);
   for (int round = 0; round < 20; ++round) {
@@ -76,11 +100,11 @@ TEST_P(NodeSumsOf, parts_in_any_order_and_way_are_the_sums_of_the_tree) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     sums.begin(GetParam());
     for (const std::uint32_t v : order) {
-      give(sums, v, parts[v], random.once_in(2) ? Way::kWhole : Way::kStreamed);
+      give(sums, v, parts[v], static_cast<Way>(random.below(kWays)));
     }
     ASSERT_TRUE(sums.has(root));
     const ConstBytes all = sums.sum(root);
-    Numbers got(kNumbers);
+    Floats got(kNumbers);
     std::memcpy(got.data(), all.data() + space.sums(1).offset, kNumbers * sizeof(float));
     EXPECT_EQ(got, wanted);
     std::int64_t count = 0;
@@ -90,10 +114,10 @@ TEST_P(NodeSumsOf, parts_in_any_order_and_way_are_the_sums_of_the_tree) {
 }
 
 TEST(NodeSums, another_order_of_additions_gives_other_bits) {
-  const std::vector<Numbers> parts = parts_of(8);
-  Numbers in_a_row(kNumbers);
+  const std::vector<Floats> parts = parts_of(8);
+  Floats in_a_row(kNumbers);
   for (std::size_t i = 0; i < kNumbers; ++i) {
-    for (const Numbers& part : parts) in_a_row[i] += part[i] * kShare;
+    for (const Floats& part : parts) in_a_row[i] += part[i] * kShare;
   }
   EXPECT_NE(in_a_row, naive_sum(parts, {0, 8}));
 }

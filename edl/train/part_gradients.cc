@@ -29,18 +29,22 @@ void PartGradients::begin_micro_batch(std::uint64_t samples) {
   share_ = static_cast<float>(samples) / static_cast<float>(part_.step_samples);
 }
 
-void PartGradients::take(std::size_t segment, std::size_t i, ConstBytes numbers) {
+void PartGradients::take(std::size_t segment, std::size_t i, GradientPiece gradient) {
   const GradientPlace& place = segments_[segment].places[i];
+  EDL_CHECK(gradient.numbers.size() == place.bytes);
+  gradient.share = share_;
   std::int64_t& touched = touched_[place.flag];
   if (streams()) {
-    room_.gradients->take(segment, place.offset, numbers, share_);
+    room_.gradients->take(segment, place.offset, std::move(gradient));
     touched = 1;
     return tell_taken(segment);
   }
   const ByteSpan into = room_.sums[segment].subspan(place.offset, place.bytes);
   const std::byte* const before = into.data();
-  const std::size_t others = touched == 0 ? 0 : 1;
-  collective::fold(segments_[segment].element, numbers, share_, std::span(&before, others), into);
+  const std::size_t sums = touched == 0 ? 0 : 1;
+  collective::fold(segments_[segment].element,
+                   {.one = {gradient.numbers.data(), share_}, .sums = std::span(&before, sums)},
+                   into);
   touched = 1;
 }
 
@@ -62,7 +66,7 @@ void PartGradients::finish() {
       if (touched_[place.flag] == 0) give_zeros(segment, place);
     }
     if (!is_one_ && room_.gradients != nullptr) {
-      room_.gradients->take(segment, 0, room_.sums[segment], 1);
+      room_.gradients->take(segment, 0, {room_.sums[segment]});
     }
   }
 }
@@ -75,7 +79,7 @@ void PartGradients::give_zeros(std::size_t segment, const GradientPlace& place) 
   static constexpr std::array<std::byte, 4096> kZeros{};
   for (std::uint64_t at = 0; at < place.bytes; at += kZeros.size()) {
     const std::uint64_t bytes = std::min<std::uint64_t>(kZeros.size(), place.bytes - at);
-    room_.gradients->take(segment, place.offset + at, ConstBytes(kZeros).first(bytes), 1);
+    room_.gradients->take(segment, place.offset + at, {ConstBytes(kZeros).first(bytes)});
   }
 }
 

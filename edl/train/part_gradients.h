@@ -32,8 +32,9 @@ class PartGradients {
                 const Part& part, const PartRoom& room);
 
   void begin_micro_batch(std::uint64_t samples);
-  // Of the i-th parameter in a segment: all of it, once for each micro batch.
-  void take(std::size_t segment, std::size_t i, ConstBytes numbers);
+  // Of the i-th parameter in a segment: all of it, once for each micro batch. Its share is not
+  // looked at.
+  void take(std::size_t segment, std::size_t i, GradientPiece gradient);
   // What did not come is zero.
   void finish();
 

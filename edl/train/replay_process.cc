@@ -14,9 +14,9 @@ constexpr std::uint64_t kQueueBytesMax = std::uint64_t{64} << 20;
 ReplayProcess::ReplayProcess(os::System& system, Trainee& trainee)
     : system_(system),
       trainee_(trainee),
-      training_(system, "edl-train"),
       frames_(std::make_unique<wire::FrameStream>(
-          std::make_unique<os::BorrowedStream>(*system.processes().parent()), wire::Limits())) {
+          std::make_unique<os::BorrowedStream>(*system.processes().parent()), wire::Limits())),
+      training_(system, "edl-train") {
   frames_->set_receiver(this);
 }
 

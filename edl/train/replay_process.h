@@ -25,10 +25,10 @@ class ReplayProcess final : public wire::FrameReceiver {
 
   os::System& system_;
   Trainee& trainee_;
-  ThreadExecutor training_;
   std::unique_ptr<wire::FrameStream> frames_;
   std::unique_ptr<Replay> replay_;
   os::Pending ending_;
+  ThreadExecutor training_;  // last: it ends before what it uses
 };
 
 }  // namespace edl::train

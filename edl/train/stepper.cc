@@ -1,8 +1,6 @@
 #include "edl/train/stepper.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include "edl/base/random.h"
 
@@ -12,13 +10,6 @@ namespace {
 constexpr std::size_t kPartsMeasured = 17;
 constexpr std::size_t kPartsAtLeast = 5;
 constexpr std::uint64_t kStepsAhead = 4;  // of which the samples of a stream should be known
-
-std::byte* aligned_zeros(std::size_t bytes) {
-  auto* const at =
-      static_cast<std::byte*>(::operator new[](bytes, std::align_val_t(collective::kAlignment)));
-  std::memset(at, 0, bytes);
-  return at;
-}
 
 std::uint32_t filled_parts(const model::StepPlan& plan, std::uint32_t logical_workers) {
   return static_cast<std::uint32_t>(
@@ -52,11 +43,11 @@ class Stepper::SumsSink final : public GradientSink {
       : stepper_(stepper),
         first_(stepper.layout_.gradients().first),
         sum_{run.generation, part.step, stepper.sums_.coming(), stepper.sums_.coming_sum()},
-        is_expected_(contains(run.expected, sum_.node)),
+        is_expected_(run.sends_early && contains(run.nodes, sum_.node)),
         before_sending_(std::move(before_sending)) {}
 
-  void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) override {
-    stepper_.sums_.fold(first_ + segment, offset, numbers, share);
+  void take(std::size_t segment, std::uint64_t offset, GradientPiece piece) override {
+    stepper_.sums_.fold(first_ + segment, offset, std::move(piece));
   }
   void taken_from(std::size_t segment, std::uint64_t offset) override {
     if (!is_expected_) return;
@@ -74,10 +65,6 @@ class Stepper::SumsSink final : public GradientSink {
   os::Task before_sending_;
 };
 
-void Stepper::Free::operator()(std::byte* bytes) const {
-  ::operator delete[](bytes, std::align_val_t(collective::kAlignment));
-}
-
 Stepper::Stepper(os::System& system, Executor& executor, Trainee& trainee,
                  const membership::Rules& rules, std::uint64_t seed, StepperEvents events)
     : system_(system),
@@ -87,7 +74,7 @@ Stepper::Stepper(os::System& system, Executor& executor, Trainee& trainee,
       seed_(seed),
       events_(std::move(events)),
       layout_(trainee, rules.logical_workers),
-      reduced_(aligned_zeros(layout_.layout().reduced_bytes())),
+      reduced_(zero_numbers(layout_.layout().reduced_bytes())),
       all_reduce_(layout_.layout(), adder_,
                   collective::Buffer(reduced_.get(), layout_.layout().reduced_bytes()),
                   {.first_reduced =
@@ -106,6 +93,7 @@ void Stepper::set_position(const model::Position& here, const model::Crowd& trai
   trained_by_ = trained_by;
   record_ = {};
   last_completed_ = {};
+  plan_.reset();  // parts of another state, though it may be of the same step
 }
 
 void Stepper::enter(const model::View& view, model::Rank own,
@@ -123,8 +111,11 @@ void Stepper::enter(const model::View& view, model::Rank own,
                                      : std::make_unique<collective::ConnectionLink>(*link));
     posts.push_back(links_.back().get());
   }
-  all_reduce_.enter(view, own, std::move(posts));
-  if (!run_) begin_step();
+  if (!is_alone()) {
+    all_reduce_.move_reduced(collective::Buffer(reduced_.get(), layout_.layout().reduced_bytes()));
+    all_reduce_.enter(view, own, std::move(posts));
+  }
+  begin_step();
 }
 
 void Stepper::leave() {
@@ -143,7 +134,7 @@ Result<void> Stepper::on_bulk(model::Rank from, const wire::Header& header, std:
 
 void Stepper::set_extent(const model::StreamExtent& extent) {
   extent_ = extent;
-  if (!run_) begin_step();
+  begin_step();
 }
 
 std::optional<model::StepPlan> Stepper::plan_from(const model::Position& at) const {
@@ -164,25 +155,32 @@ void Stepper::wait_for_samples() {
 // What this member has computed already for the same samples stays valid.
 void Stepper::begin_step() {
   if (!view_ || begun_ || applying_ || rules_.is_finished(here_)) return;
+  if (run_ && run_->is_void.is_raised()) return;  // it uses the sums still
   const std::optional<model::StepPlan> planned = plan_from(here_);
   if (!trainee_.samples().is_known()) {
     events_.wants(here_.position + kStepsAhead * view_->batch.global + 1);
   }
   lacks_samples_ = !planned;
   if (!planned) return wait_for_samples();
-  const model::StepPlan& plan = *planned;
-  const std::uint32_t parts = filled_parts(plan, rules_.logical_workers);
-  if (!plan_ || !is_same(*plan_, plan)) sums_.begin(parts);
-  plan_ = plan;
+  EDL_CHECK(!run_ || is_same(*plan_, *planned), "another step was begun ahead");
+  if (!run_) set_plan(*planned);
   begun_ = true;
   contributed_.clear();
-  const auto& own = view_->members[own_.value()].logical;
-  const std::vector<model::LogicalWorker> missing = sums_.missing(own);
-  kept_parts_ = sums_.computed();
-  all_reduce_.begin(plan.step, parts);
+  if (!is_alone()) all_reduce_.begin(plan_->step, sums_.parts());
   if (!begun_) return;
+  if (run_) return tell_computing();
   contribute();
-  if (begun_ && !run_ && !applying_) compute_next();
+  if (begun_ && !applying_) compute_next();
+}
+
+// Alone, the sum of all parts is the result, where it lies.
+bool Stepper::is_alone() const {
+  return view_->members.size() == 1 && layout_.layout().is_one_space();
+}
+
+void Stepper::set_plan(const model::StepPlan& plan) {
+  if (!plan_ || !is_same(*plan_, plan)) sums_.begin(filled_parts(plan, rules_.logical_workers));
+  plan_ = plan;
 }
 
 Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const {
@@ -214,13 +212,37 @@ void Stepper::compute_next() {
   const auto& own = view_->members[own_.value()].logical;
   const std::vector<model::LogicalWorker> missing = sums_.missing(own);
   if (missing.empty()) return;
+  tell_computing();
+  if (view_) start(run_of(missing));
+}
+
+void Stepper::tell_computing() {
   events_.phase(Phase::kData, plan_->step);
-  const std::shared_ptr<Run> run = run_of(missing);
-  events_.phase(Phase::kCompute, plan_->step);
-  if (!view_) return;
+  if (view_) events_.phase(Phase::kCompute, plan_->step);
+}
+
+// The first parts of the step behind the one that is applied now. They need its state and nothing
+// else, so nobody has to be asked in between; a view that changes meanwhile finds them like any.
+std::shared_ptr<Stepper::Run> Stepper::run_ahead() {
+  const model::Position next = after(record_);
+  if (!view_ || run_ || rules_.is_finished(next)) return nullptr;
+  const std::optional<model::StepPlan> plan = plan_from(next);
+  if (!plan) return nullptr;
+  set_plan(*plan);
+  const auto missing = sums_.missing(view_->members[own_.value()].logical);
+  return missing.empty() ? nullptr : run_of(missing);
+}
+
+void Stepper::start(std::shared_ptr<Run> run) {
   run_ = run;
-  executor_.run_pieces([this, run] { return compute_part(*run); },
+  executor_.run_pieces([this, run = std::move(run)] { return compute_part(*run); },
                        [this] { computed(*std::exchange(run_, nullptr)); });
+}
+
+std::vector<model::TreeNode> Stepper::own_nodes() const {
+  std::vector<model::LogicalWorker> filled = view_->members[own_.value()].logical;
+  std::erase_if(filled, [&](model::LogicalWorker v) { return v.value() >= sums_.parts(); });
+  return model::cover(filled, sums_.parts());
 }
 
 // Those that the first sum of ours that is not whole lacks.
@@ -228,13 +250,14 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
     const std::vector<model::LogicalWorker>& missing) const {
   auto run = std::make_shared<Run>();
   run->generation = view_->generation;
-  run->expected = all_reduce_.own_nodes();
+  run->nodes = own_nodes();
+  run->sends_early = !is_alone();
   const auto is_of = [](const model::TreeNode& node, model::LogicalWorker v) {
     return node.lo <= v.value() && v.value() < node.hi;
   };
   const auto node = std::ranges::find_if(
-      run->expected, [&](const model::TreeNode& each) { return is_of(each, missing.front()); });
-  EDL_CHECK(node != run->expected.end());
+      run->nodes, [&](const model::TreeNode& each) { return is_of(each, missing.front()); });
+  EDL_CHECK(node != run->nodes.end());
   const auto end =
       std::ranges::find_if_not(missing, [&](model::LogicalWorker v) { return is_of(*node, v); });
   for (auto v = missing.begin(); v != end; ++v) run->parts.push_back(part_of(*plan_, *v));
@@ -256,7 +279,9 @@ bool Stepper::compute_part(Run& run) {
   if (!is_last) trainee_.upcoming(run.parts[run.next]);
   if (is_last && run.behind) trainee_.upcoming(*run.behind);
   const StepLayout::Segments gradients = layout_.gradients();
-  sums_.open(part.v, gradients.first, run.streams ? gradients.count : 0);
+  sums_.open(
+      part.v,
+      {.first = gradients.first, .count = run.streams ? gradients.count : 0, .whole = run.nodes});
   bool is_traced = false;
   const auto trace = [&] {
     if (!std::exchange(is_traced, true)) events_.computed(part, run.generation);
@@ -332,10 +357,11 @@ void Stepper::contribute_early(const EarlySum& sum, std::size_t segment, std::ui
 
 // Sends the sums that are whole now and were not sent in this view.
 void Stepper::contribute() {
+  if (is_alone()) return reduce_alone();
   const std::vector<model::TreeNode> nodes = all_reduce_.own_nodes();
   for (const model::TreeNode& node : nodes) {
     if (!sums_.has(node)) continue;
-    if (std::find(contributed_.begin(), contributed_.end(), node) != contributed_.end()) continue;
+    if (contains(contributed_, node)) continue;
     contributed_.push_back(node);
     events_.phase(Phase::kReduce, plan_->step);
     if (!view_) return;

@@ -60,6 +60,7 @@ class Stepper {
   // Links by rank, null for our own.
   void enter(const model::View& view, model::Rank own, std::vector<wire::Connection*> links);
   void leave();
+  bool is_in_view() const { return view_.has_value(); }
   Result<void> on_bulk(model::Rank from, const wire::Header& header, std::uint64_t offset,
                        ConstBytes piece);
   // As of AllReduce.
@@ -80,13 +81,9 @@ class Stepper {
   double speed() const { return speed_; }
   // Of the gradients of the steps that this worker has applied.
   const batch::NoiseScale& noise() const { return noise_; }
-  std::uint32_t kept_parts() const { return kept_parts_; }  // when the view was entered
   void slow_down(double factor) { slowness_ = factor; }
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const;
-  };
   // Parts that make one sum, computed one after the other by the executor; shared with it until
   // they are done.
   struct Run {
@@ -94,8 +91,9 @@ class Stepper {
     std::vector<Part> parts{};
     std::optional<Part> behind{};  // what comes after them, most likely
     bool evaluates = false;
-    bool streams = false;                     // gradients come piece by piece
-    std::vector<model::TreeNode> expected{};  // sums that are sent while they are computed
+    bool streams = false;                  // gradients come piece by piece
+    std::vector<model::TreeNode> nodes{};  // whose sums this member makes
+    bool sends_early = false;              // while they are made
     double slowness = 1;
     os::Flag is_void{};  // no part is begun any more
 
@@ -113,19 +111,27 @@ class Stepper {
   };
   class SumsSink;
 
+  bool is_alone() const;
   void begin_step();
+  void set_plan(const model::StepPlan& plan);
   std::optional<model::StepPlan> plan_from(const model::Position& at) const;
   void wait_for_samples();
   Part part_of(const model::StepPlan& plan, model::LogicalWorker v) const;
   std::optional<Part> part_behind(std::span<const model::LogicalWorker> missing) const;
   void compute_next();
+  void tell_computing();
   std::shared_ptr<Run> run_of(const std::vector<model::LogicalWorker>& missing) const;
+  std::shared_ptr<Run> run_ahead();
+  void start(std::shared_ptr<Run> run);
+  std::vector<model::TreeNode> own_nodes() const;
   bool compute_part(Run& run);
   Result<void> fill(const Run& run, const Part& part, GradientSink* gradients);
   void contribute_early(const EarlySum& sum, std::size_t segment, std::uint64_t offset);
   void computed(const Run& run);
   void measure(const Run& run);
   void contribute();
+  void reduce_alone();
+  void begin_record(model::Step step);
   void on_reduced(model::Step step, const model::Digest& digest);
   double lr_factor() const;  // of the step that was recorded last
   std::uint64_t seen(const model::StepRecordHeader& record) const;
@@ -133,6 +139,12 @@ class Stepper {
   void measure_noise(double whole);
   std::optional<std::uint32_t> members_before() const;
   void apply_reduced();
+  struct Outcome {
+    Result<Applied> applied = Applied();
+    std::optional<double> norm{};  // of the gradient, where it is measured
+  };
+  Outcome update();
+  void applied(const Outcome& outcome);
   model::Position after(const model::StepRecordHeader& record) const;
 
   os::System& system_;
@@ -142,7 +154,7 @@ class Stepper {
   const std::uint64_t seed_;
   const StepperEvents events_;
   const StepLayout layout_;
-  std::unique_ptr<std::byte[], Free> reduced_;
+  Numbers reduced_;
   collective::HostAdder adder_;
   collective::AllReduce all_reduce_;
   NodeSums sums_;  // belongs to the executor while there is a `run_`
@@ -156,7 +168,7 @@ class Stepper {
   std::vector<std::unique_ptr<collective::Link>> links_;
   std::optional<model::StepPlan> plan_;  // of what `sums_` holds
   bool begun_ = false;                   // the step, in this view
-  std::shared_ptr<Run> run_;             // that is being computed
+  std::shared_ptr<Run> run_;             // that is being computed, or waits behind what is applied
   bool applying_ = false;
   std::vector<model::TreeNode> contributed_;
   model::StepRecordHeader record_;
@@ -165,7 +177,6 @@ class Stepper {
   std::deque<double> part_speeds_;  // in this view
   double speed_ = 0;
   batch::NoiseScale noise_;
-  std::uint32_t kept_parts_ = 0;
   double slowness_ = 1;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

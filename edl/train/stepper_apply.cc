@@ -10,7 +10,30 @@ constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
 
 }  // namespace
 
+// What was read of it by others is stable, so its memory is free for the next sums. Its digest is
+// made while it is applied.
+void Stepper::reduce_alone() {
+  const model::TreeNode all{0, sums_.parts()};
+  if (!sums_.has(all)) return;
+  const model::Step step = plan_->step;
+  for (const Phase phase : {Phase::kReduce, Phase::kGather}) {
+    events_.phase(phase, step);
+    if (!view_) return;
+  }
+  events_.stable(model::Step(step.value() - 1));
+  sums_.exchange(all, reduced_);
+  begin_record(step);
+  apply_reduced();
+  record_.digest = collective::step_digest(layout_.layout(), reduced());
+}
+
 void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
+  begin_record(step);
+  record_.digest = digest;
+  apply_reduced();
+}
+
+void Stepper::begin_record(model::Step step) {
   EDL_CHECK(plan_ && plan_->step == step);
   record_ = {};
   record_.generation = view_->generation;
@@ -20,10 +43,8 @@ void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
   record_.position = plan_->positions.from;
   record_.samples = plan_->positions.size();
   record_.ends_epoch = plan_->ends_epoch;
-  record_.digest = digest;
   record_.hyper["lr_factor"] = lr_factor();
   begun_ = false;
-  apply_reduced();
 }
 
 // The same steps on every member, so that the sums are equal.
@@ -86,47 +107,58 @@ void Stepper::apply_reduced() {
   applying_ = true;
   events_.applying(record_.step);
   events_.phase(Phase::kApply, record_.step);
-  struct Outcome {
-    Result<Applied> applied = Applied();
-    std::optional<double> norm{};
-  };
-  auto outcome = std::make_shared<Outcome>();
-  const auto factor = record_.hyper.find("lr_factor");
   layout_.read(reduced(), record_);
+  const std::shared_ptr<Run> ahead = run_ahead();
+  auto outcome = std::make_shared<Outcome>();
   executor_.run(
-      [this, outcome, lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second] {
-        const std::vector<ConstBytes> spans = layout_.cut(reduced());
-        if (!record_.squared_norms.empty()) outcome->norm = layout_.squared_norm(reduced());
-        outcome->applied = trainee_.apply({.step = record_.step,
-                                           .epoch = record_.epoch,
-                                           .samples = record_.samples,
-                                           .seen = seen(record_),
-                                           .loss = record_.mean_loss(),
-                                           .lr_factor = lr_factor,
-                                           .lr_rule = rules_.lr_rule,
-                                           .found_inf = record_.found_inf,
-                                           .sums = layout_.of_trainee(spans),
-                                           .evaluation = record_.evaluation,
-                                           .members = record_.members,
-                                           .members_before = members_before()});
+      [this, outcome, ahead] {
+        *outcome = update();
+        if (!ahead) return;
+        ahead->part_began = system_.now();
+        if (!outcome->applied.ok()) ahead->is_void.raise();
       },
-      [this, outcome] {
-        applying_ = false;
-        if (!outcome->applied.ok()) {
-          return events_.failed(record_.step, std::nullopt, outcome->applied.error());
-        }
-        record_.applied = outcome->applied->applied;
-        saves_ = outcome->applied->saves;
-        if (outcome->norm && record_.applied) measure_noise(*outcome->norm);
-        for (const auto& [name, value] : outcome->applied->hyper) record_.hyper[name] = value;
-        here_ = after(record_);
-        trained_by_ = {record_.generation, record_.members};
-        const Time now = system_.now();
-        const Duration took = last_completed_ == Time() ? Duration() : now - last_completed_;
-        last_completed_ = now;
-        events_.completed(here_, took);
-        if (!run_) begin_step();
-      });
+      [this, outcome] { applied(*outcome); });
+  if (ahead) start(ahead);
+}
+
+// By the executor.
+Stepper::Outcome Stepper::update() {
+  Outcome outcome;
+  const std::vector<ConstBytes> spans = layout_.cut(reduced());
+  const auto factor = record_.hyper.find("lr_factor");
+  if (!record_.squared_norms.empty()) outcome.norm = layout_.squared_norm(reduced());
+  outcome.applied =
+      trainee_.apply({.step = record_.step,
+                      .epoch = record_.epoch,
+                      .samples = record_.samples,
+                      .seen = seen(record_),
+                      .loss = record_.mean_loss(),
+                      .lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second,
+                      .lr_rule = rules_.lr_rule,
+                      .found_inf = record_.found_inf,
+                      .sums = layout_.of_trainee(spans),
+                      .evaluation = record_.evaluation,
+                      .members = record_.members,
+                      .members_before = members_before()});
+  return outcome;
+}
+
+void Stepper::applied(const Outcome& outcome) {
+  applying_ = false;
+  if (!outcome.applied.ok()) {
+    return events_.failed(record_.step, std::nullopt, outcome.applied.error());
+  }
+  record_.applied = outcome.applied->applied;
+  saves_ = outcome.applied->saves;
+  if (outcome.norm && record_.applied) measure_noise(*outcome.norm);
+  for (const auto& [name, value] : outcome.applied->hyper) record_.hyper[name] = value;
+  here_ = after(record_);
+  trained_by_ = {record_.generation, record_.members};
+  const Time now = system_.now();
+  const Duration took = last_completed_ == Time() ? Duration() : now - last_completed_;
+  last_completed_ = now;
+  events_.completed(here_, took);
+  begin_step();
 }
 
 }  // namespace edl::train

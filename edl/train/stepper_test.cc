@@ -42,7 +42,8 @@ membership::Rules rules() { return {.logical_workers = 4, .batch = 8, .steps = k
 class Alone final : public os::Program {
  public:
   Alone(os::System& system, Noting& trainee)
-      : executor_(system, [] { return 1ms; }),
+      : executor_(
+            system, [] { return 1ms; }, [] { return Duration(); }),
         stepper_(system, executor_, trainee, rules(), 7,
                  {.applying = [](model::Step) {},
                   .completed =

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,13 +54,28 @@ struct PartSums {
   bool found_inf = false;
 };
 
+// Keeps numbers of gradients as they are until it ends.
+class GradientHolder {
+ public:
+  virtual ~GradientHolder() = default;
+  // Whether nobody but its owner sees the numbers now: then he may write there.
+  virtual bool is_alone() const = 0;
+};
+
+// Numbers of gradients, still to be multiplied by `share`.
+struct GradientPiece {
+  ConstBytes numbers{};
+  float share = 1;
+  std::shared_ptr<const GradientHolder> holder{};
+};
+
 // Takes gradients of a part as soon as they are computed, while they are in a cache.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  // Numbers of a gradient's segment from byte `offset` on, still to be multiplied by `share`. It
-  // has read them when it returns. Of a part each number comes once.
-  virtual void take(std::size_t segment, std::uint64_t offset, ConstBytes numbers, float share) = 0;
+  // Numbers of a gradient's segment from byte `offset` on. Without a holder it has read them when
+  // it returns. Of a part each number comes once.
+  virtual void take(std::size_t segment, std::uint64_t offset, GradientPiece piece) = 0;
   // All numbers of the segment from byte `offset` on were taken. Who says so now and then lets them
   // be sent while the rest is computed; nobody has to.
   virtual void taken_from(std::size_t segment, std::uint64_t offset) = 0;

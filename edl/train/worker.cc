@@ -153,7 +153,6 @@ void Worker::act(const membership::LeaveCollective& left) {
   pause_.noticed(system_.now());
   log_.info("leaves the collective", {{"why", left.reason}});
   stepper_.leave();
-  is_first_step_ = false;
   make_late_copies();
   if (catalog_) catalog_->rest();
 }
@@ -193,7 +192,6 @@ void Worker::act(const membership::EnterView& enter) {
   for (std::size_t rank = 0; rank < links.size(); ++rank) {
     if (links[rank] == nullptr && rank != own.value()) return;
   }
-  is_first_step_ = true;
   stepper_.enter(view, own, std::move(links));
 }
 
@@ -207,7 +205,6 @@ void Worker::act(const membership::DropState& drop) {
   stepper_.leave();
   joiner_.cancel();
   giver_.forget_all();
-  is_first_step_ = false;
   for (const CopyDone& done : std::exchange(late_copies_, {})) done(nullptr);
   unstable_.clear();
   reporter_.forget_after(stable_);

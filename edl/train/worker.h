@@ -157,8 +157,7 @@ class Worker {
   Reporter reporter_;
   std::shared_ptr<checkpoint::StateCopy> state_copy_;  // the last one that was taken
   PauseClock pause_;
-  bool is_first_step_ = false;         // of the view: it is being trained
-  std::vector<CopyDone> late_copies_;  // for joiners, once it is completed
+  std::vector<CopyDone> late_copies_;  // for joiners, once a view's first step is completed
   os::Pending copying_late_;
   std::unique_ptr<data::TraceSamples> trace_;
 

@@ -19,6 +19,7 @@ namespace edl::train {
 namespace {
 
 constexpr Duration kSayGoodbye = 100ms;  // for what is on its way to the agent
+constexpr Duration kLastPart = 1s;       // which is being computed when a worker ends
 
 struct Setup {
   WorkerOptions options;
@@ -130,6 +131,9 @@ class Process final : public wire::FrameReceiver {
     system.on_signal(os::Signal::kInterrupt, [] {});  // the agent decides what that means
   }
 
+  // When the loop has ended. A part that nobody wants any more may take long, or for ever.
+  bool rests() { return training_.end_within(kLastPart); }
+
  private:
   void on_frame(wire::Frame frame) override {
     const Json& body = frame.body;
@@ -230,13 +234,13 @@ class Process final : public wire::FrameReceiver {
   os::PosixSystem& system_;
   Trainee& trainee_;
   const model::Fingerprint fingerprint_;  // of this process
-  ThreadExecutor training_;
-  ThreadExecutor files_;
   std::unique_ptr<wire::FrameStream> frames_;
   std::unique_ptr<store::EtcdStore> store_;
   std::unique_ptr<Worker> worker_;
   bool preempted_ = false;
   os::Pending ending_;
+  ThreadExecutor training_;  // last: they end before what they use
+  ThreadExecutor files_;
 };
 
 int describe(const Json& facts, int parent_descriptor) {
@@ -299,7 +303,9 @@ int run_worker(BegunWorker worker) {
     return 1;
   }
   Process process(*system, *worker.trainee, std::move(fingerprint).value());
-  return system->run();
+  const int code = system->run();
+  if (!process.rests()) system->processes().end_self({.code = code});
+  return code;
 }
 
 int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {

@@ -129,7 +129,9 @@ void Worker::copy_state(CopyDone done) {
 // A joiner can wait. The first step of a view cannot: all wait for it, and a copy of a large state
 // takes as long as several parts.
 void Worker::copy_for_joiner(CopyDone done) {
-  if (!is_first_step_ || stepper_.lacks_samples()) return copy_state(std::move(done));
+  const bool is_first_step =
+      stepper_.is_in_view() && view_ && stepper_.here().step < view_->first_step;
+  if (!is_first_step || stepper_.lacks_samples()) return copy_state(std::move(done));
   late_copies_.push_back(std::move(done));
   if (late_copies_.size() == 1) {
     copying_late_ = system_.after(kCopyLateMax, [this] { make_late_copies(); });

@@ -42,7 +42,6 @@ void Worker::on_completed(const model::Position& here, Duration took) {
     reporter_.add(
         ViewReport{.at = wall_seconds(system_), .view = *view_, .cost = *std::move(cost)});
   }
-  is_first_step_ = false;
   make_late_copies();
   if (view_ && view_->members.size() == 1) on_stable(here.step);
   if (stepper_.speed() > 0) membership_.on_speed(stepper_.speed());

@@ -52,6 +52,9 @@ TrainWorldOptions options_of(std::uint64_t seed) {
     options.slowness = static_cast<double>(random.between(3, 10));
     options.slow_until = random.between(Duration(2s), Duration(60s));
   }
+  // Drawn by nobody, so that old seeds stay what they were: when nothing is rounded, who is alone
+  // exchanges memory.
+  options.job.rounds = seed % 2 == 0;
   options.lr_rule = static_cast<model::RateRule>(random.below(5));
   if (random.once_in(3)) options.warmup_samples = random.below(2000);
   return options;

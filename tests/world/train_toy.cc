@@ -16,6 +16,13 @@ namespace {
 
 using Numbers = std::array<float, Toy::kNumbers>;
 
+// A gradient that sums may be made in.
+struct Held final : train::GradientHolder {
+  explicit Held(const Numbers& computed) : numbers(computed) {}
+  bool is_alone() const override { return true; }
+  Numbers numbers;
+};
+
 // Numbers of very different sizes, so that the order of additions shows.
 float feature(std::uint64_t sample, std::size_t i) {
   const std::uint64_t bits = mix64(sample * 31 + i);
@@ -124,17 +131,18 @@ Result<train::PartSums> Toy::compute(const train::Part& part, const train::PartR
     const std::uint64_t sample = stream_ == nullptr ? index : stream_->identity(index);
     samples.push_back(drawn(part.seed, part.epoch.value(), sample));
   }
-  const Numbers numbers = gradient(weights_, samples, part.step_samples);
-  const ConstBytes all = std::as_bytes(std::span(numbers));
+  const auto held = std::make_shared<Held>(gradient(weights_, samples, part.step_samples));
+  const ConstBytes all = std::as_bytes(std::span(held->numbers));
   for (std::size_t i = 0; i < room.sums.size(); ++i) {
     if (room.gradients == nullptr || i >= gradient_segments()) {
       std::memcpy(room.sums[i].data(), all.data(), all.size());
       continue;
     }
     constexpr std::size_t kHalf = kNumbers / 2 * sizeof(float);
-    room.gradients->take(i, kHalf, all.subspan(kHalf), 1);  // the end first, as backward does
+    room.gradients->take(i, kHalf,
+                         {.numbers = all.subspan(kHalf), .holder = held});  // the end first
     room.gradients->taken_from(i, kHalf);
-    room.gradients->take(i, 0, all.first(kHalf), 1);
+    room.gradients->take(i, 0, {all.first(kHalf)});
     room.gradients->taken_from(i, 0);
   }
   return train::PartSums{.loss = static_cast<double>(part.indices.size())};
@@ -144,8 +152,12 @@ Result<train::Applied> Toy::apply(const train::ReducedStep& step) {
   Numbers exact{};
   Numbers rounded{};
   std::memcpy(exact.data(), step.sums[0].data(), sizeof exact);
-  collective::widen(collective::Element::kBf16, step.sums[1],
-                    std::as_writable_bytes(std::span(rounded)));
+  if (rounds_) {
+    collective::widen(collective::Element::kBf16, step.sums[1],
+                      std::as_writable_bytes(std::span(rounded)));
+  } else {
+    std::memcpy(rounded.data(), step.sums[1].data(), sizeof rounded);
+  }
   if (!step.evaluation.empty()) heed(momentum_, step.evaluation.at("probe"));
   update(weights_, momentum_, {exact, rounded}, step.lr_factor);
   if (step.members_before) history_ = resized(history_, *step.members_before, step.members);
@@ -199,7 +211,8 @@ void ToyReplay::advance(std::uint64_t batch, double lr_factor, const model::Crow
     for (const Numbers& part : parts) column.emplace_back(part[i]);
     const auto count = static_cast<std::uint32_t>(column.size());
     exact[i] = *model::tree_sum<float>(std::span<const std::optional<float>>(column), {0, count});
-    rounded[i] = collective::bf16_value(collective::bf16_bits(exact[i]));
+    rounded[i] = exact[i];
+    if (job_.rounds) rounded[i] = collective::bf16_value(collective::bf16_bits(exact[i]));
   }
   if (plan.from == 0 && plan.epoch > 0) {
     heed(state.momentum, probed(state.weights, static_cast<std::uint32_t>(parts.size())));

@@ -27,15 +27,21 @@ class Toy final : public train::Trainee {
   };
   using Seen = std::function<void(model::Step, const Sign&)>;
 
-  explicit Toy(std::uint64_t samples, Seen seen = nullptr) : samples_(samples), seen_(seen) {}
+  // `rounds`: whether some of its sums are rounded when they are whole.
+  Toy(std::uint64_t samples, bool rounds, Seen seen)
+      : samples_(samples), rounds_(rounds), seen_(std::move(seen)) {}
   // Of samples whose number is not known to it.
-  Toy(ToyStream& stream, Seen seen)
-      : samples_(model::SampleCount::unknown()), stream_(&stream), seen_(std::move(seen)) {}
+  Toy(ToyStream& stream, bool rounds, Seen seen)
+      : samples_(model::SampleCount::unknown()),
+        stream_(&stream),
+        rounds_(rounds),
+        seen_(std::move(seen)) {}
 
   model::SampleCount samples() const override { return samples_; }
   train::Stream* stream() override { return stream_; }
   std::vector<collective::Segment> segments() const override {
-    return {{collective::Element::kF32, kNumbers}, {collective::Element::kBf16, kNumbers}};
+    using collective::Element;
+    return {{Element::kF32, kNumbers}, {rounds_ ? Element::kBf16 : Element::kF32, kNumbers}};
   }
   std::size_t gradient_segments() const override { return 1; }
   Result<void> initialise(std::uint64_t seed) override;
@@ -52,6 +58,7 @@ class Toy final : public train::Trainee {
  private:
   model::SampleCount samples_;
   ToyStream* stream_ = nullptr;
+  const bool rounds_;
   Seen seen_;
   std::array<float, kNumbers> weights_{};
   std::array<float, kNumbers> momentum_{};
@@ -64,6 +71,7 @@ struct ToyJob {
   std::uint64_t batch = 8;
   std::uint32_t logical_workers = 4;
   std::uint64_t steps = 200;
+  bool rounds = true;
   const ToyCatalog* catalog = nullptr;  // of a stream, which is trained to its end
 };
 

@@ -57,12 +57,16 @@ class TrainWorld::Member final : public os::Program {
         host_(std::move(host)),
         random_(owner.world_.random().fork()),
         store_(system, client_options()),
-        training_(system,
-                  [this] {
-                    const Duration cost = random_.between(Duration(500us), Duration(10ms));
-                    return std::chrono::duration_cast<Duration>(cost * owner_.slowness(host_));
-                  }),
-        files_(system, [this] { return random_.between(Duration(100us), Duration(5ms)); }),
+        training_(
+            system,
+            [this] {
+              const Duration cost = random_.between(Duration(500us), Duration(10ms));
+              return std::chrono::duration_cast<Duration>(cost * owner_.slowness(host_));
+            },
+            [this] { return late(); }),
+        files_(
+            system, [this] { return random_.between(Duration(100us), Duration(5ms)); },
+            [this] { return late(); }),
         stream_(
             owner.source_,
             [this] {
@@ -107,6 +111,11 @@ class TrainWorld::Member final : public os::Program {
   void kill() { system_.processes().end_self({.signal = 9}); }
 
  private:
+  // How late the loop hears of what another thread has done: as a rule at once.
+  Duration late() {
+    return random_.once_in(8) ? random_.between(Duration(), Duration(8ms)) : Duration();
+  }
+
   static train::WorkerOptions options(const TrainWorld& owner, const std::string& id,
                                       const std::string& host) {
     const TrainWorldOptions& world = owner.options_;
@@ -129,8 +138,9 @@ class TrainWorld::Member final : public os::Program {
       owner_.look_at_store();
       owner_.checker_.on_applied(id_, step, sign);
     };
-    if (owner_.options_.is_stream) return std::make_unique<Toy>(stream_, seen);
-    return std::make_unique<Toy>(owner_.options_.job.samples, seen);
+    const ToyJob& job = owner_.options_.job;
+    if (owner_.options_.is_stream) return std::make_unique<Toy>(stream_, job.rounds, seen);
+    return std::make_unique<Toy>(job.samples, job.rounds, seen);
   }
 
   void tell(const train::Report& report) {
