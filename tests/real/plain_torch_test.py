@@ -13,6 +13,7 @@ import sys
 import unittest
 from pathlib import Path
 
+import same_kernels  # noqa: F401  before torch
 import torch
 from torch.nn import functional
 
