@@ -126,8 +126,9 @@ Result<Description> parse_description(std::string_view words) {
   in.read_optional("evaluation", out.evaluation);
   in.read_optional("held_out", out.held_out);
   in.read_optional("takes_one_sample", out.takes_one_sample);
+  in.read_optional("rehearses", out.rehearses);
   EDL_TRY(in.finish());
-  for (const char* ours : {"metrics", "evaluation", "held_out"}) json.erase(ours);
+  for (const char* ours : {"metrics", "evaluation", "held_out", "rehearses"}) json.erase(ours);
   out.facts = std::move(json);
   return out;
 }

@@ -21,6 +21,7 @@ struct Description {
   std::vector<std::string> evaluation{};
   std::uint64_t held_out = 0;
   bool takes_one_sample = true;
+  bool rehearses = true;
 };
 Result<Description> parse_description(std::string_view text);
 
@@ -45,6 +46,7 @@ class ForeignTrainee final : public train::Trainee {
   std::vector<collective::Segment> segments() const override;
   std::size_t gradient_segments() const override { return parameters_.size(); }
   bool takes_one_sample() const override { return description_.takes_one_sample; }
+  bool rehearses() const override { return description_.rehearses; }
   std::vector<std::string> metric_names() const override { return description_.metrics; }
   Result<void> initialise(std::uint64_t seed) override;
   std::vector<train::StateTensor> state() override;

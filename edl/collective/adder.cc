@@ -10,9 +10,14 @@ ByteSpan memory(const Buffer& buffer) { return {buffer.address(), buffer.bytes()
 }  // namespace
 
 Buffer HostAdder::room(std::uint64_t bytes) {
-  if (room_.size() < bytes + kAlignment) room_ = Bytes(bytes + kAlignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(room_.data());
-  return Buffer(ByteSpan(room_).subspan((kAlignment - address % kAlignment) % kAlignment, bytes));
+  if (room_bytes_ < bytes + kAlignment) {
+    room_bytes_ = bytes + kAlignment;
+    room_ = std::make_unique_for_overwrite<std::byte[]>(room_bytes_);
+  }
+  void* aligned = room_.get();
+  std::size_t left = room_bytes_;
+  EDL_CHECK(std::align(kAlignment, bytes, aligned, left) != nullptr);
+  return Buffer(ByteSpan(static_cast<std::byte*>(aligned), bytes));
 }
 
 void HostAdder::copy_in(ConstBytes from, const Buffer& to) {

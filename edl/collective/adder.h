@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "edl/collective/buffer.h"
@@ -54,7 +55,8 @@ class HostAdder final : public Adder {
   void then(std::function<void()> done) override { done(); }
 
  private:
-  Bytes room_;
+  std::unique_ptr<std::byte[]> room_;  // as it comes: what nobody writes to takes no memory
+  std::uint64_t room_bytes_ = 0;
 };
 
 }  // namespace edl::collective

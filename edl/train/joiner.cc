@@ -54,6 +54,7 @@ void Joiner::cancel() {
   missing_.clear();
   received_ = 0;
   records_.clear();
+  copies_.clear();
   stable_ = {};
   demanded_ = {};
 }
@@ -205,22 +206,23 @@ bool Joiner::is_giver(const model::WorkerId& id) const {
 Result<void> Joiner::on_record(const model::WorkerId& from, const Json& body) {
   if (!is_giver(from)) return {};
   JsonReader in(body, "record");
-  Coming coming{.record = std::make_shared<RecordCopy>()};
+  model::StepRecordHeader header;
   std::uint64_t bytes = 0;
-  in.read_with("header", coming.record->header, model::step_record_from);
+  in.read_with("header", header, model::step_record_from);
   in.read("bytes", bytes);
   EDL_TRY(in.finish());
   if (bytes != reduced_bytes_) {
     return Error{Code::kInvalid, text("a record of ", bytes, " bytes; ours have ", reduced_bytes_)};
   }
-  const model::Step step = coming.record->header.step;
+  const model::Step step = header.step;
   if (step <= here_ && (loaded_ || !joining_)) return {};
   if (!joining_ && step > demanded_) return {};  // nobody wants it any more
   if (records_.size() >= kRecordsMax) {
     fail("it does not keep up with the others");
     return {};
   }
-  coming.record->reduced.resize(bytes);
+  Coming coming{.record = copies_.take(bytes)};
+  coming.record->header = std::move(header);
   records_[step] = std::move(coming);
   return {};
 }

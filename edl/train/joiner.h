@@ -99,6 +99,7 @@ class Joiner {
   model::WorkerId demanded_from_;
   bool applying_ = false;
   std::map<model::Step, Coming> records_;
+  RecordCopies copies_;
 };
 
 }  // namespace edl::train

@@ -1,6 +1,7 @@
 #include "edl/train/stepper.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "edl/base/random.h"
 
@@ -183,12 +184,13 @@ void Stepper::set_plan(const model::StepPlan& plan) {
   plan_ = plan;
 }
 
-Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const {
+Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v,
+                      std::uint64_t micro) const {
   Part part{.step = plan.step,
             .epoch = plan.epoch,
             .v = v,
             .step_samples = plan.positions.size(),
-            .micro = view_->batch.micro,
+            .micro = micro,
             .seed = seed_,
             .random_seed = random_seed(seed_, plan.step, v)};
   const model::PositionRange positions = plan.part(v, rules_.logical_workers);
@@ -198,13 +200,13 @@ Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v) const
 
 // The first of those that are missing, else one of the next step, when nothing changes until then.
 std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> missing) const {
-  if (!missing.empty()) return part_of(*plan_, missing.front());
+  if (!missing.empty()) return part_of(*plan_, missing.front(), view_->batch.micro);
   const model::Position after = plan_->after();
   if (rules_.is_finished(after)) return std::nullopt;
   const std::optional<model::StepPlan> next = plan_from(after);
   const model::LogicalWorker v = view_->members[own_.value()].logical.front();
   if (!next || next->part(v, rules_.logical_workers).size() == 0) return std::nullopt;
-  return part_of(*next, v);
+  return part_of(*next, v, view_->batch.micro);
 }
 
 void Stepper::compute_next() {
@@ -260,7 +262,9 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
   EDL_CHECK(node != run->nodes.end());
   const auto end =
       std::ranges::find_if_not(missing, [&](model::LogicalWorker v) { return is_of(*node, v); });
-  for (auto v = missing.begin(); v != end; ++v) run->parts.push_back(part_of(*plan_, *v));
+  for (auto v = missing.begin(); v != end; ++v) {
+    run->parts.push_back(part_of(*plan_, *v, view_->batch.micro));
+  }
   if (trainee_.loads_ahead()) run->behind = part_behind(std::span(end, missing.end()));
   run->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
   // The norm of a part needs all of it at once.
@@ -268,6 +272,41 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
   run->slowness = slowness_;
   run->part_began = system_.now();
   return run;
+}
+
+// A run that is void from the beginning: whoever begins a step meanwhile waits until it has ended.
+void Stepper::rehearse(os::Task done) {
+  EDL_CHECK(!view_ && !run_);
+  const model::SampleCount samples = trainee_.samples();
+  if (!trainee_.rehearses() || !samples.is_known()) return executor_.run([] {}, std::move(done));
+  const model::Batch batch = rules_.batch_of(1);
+  const model::StepPlan plan = model::next_step({}, samples.known(), batch.global);
+  auto run = std::make_shared<Run>();
+  run->nodes = {{0, 1}};
+  run->parts = {part_of(plan, model::LogicalWorker(0), batch.micro)};
+  run->streams = trainee_.streams_gradients() && !measures_noise(plan.step);
+  run->is_void.raise();
+  run_ = run;
+  plan_.reset();
+  sums_.begin(filled_parts(plan, rules_.logical_workers));
+  executor_.run([this, run] { compute_for_nobody(*run); },
+                [this, done = std::move(done)] {
+                  run_ = nullptr;
+                  done();
+                  begin_step();
+                });
+}
+
+// By the executor. What fails here fails again where it counts.
+void Stepper::compute_for_nobody(const Run& run) {
+  const StepLayout::Segments gradients = layout_.gradients();
+  sums_.open(run.parts.front().v, {.first = gradients.first,
+                                   .count = run.streams ? gradients.count : 0,
+                                   .whole = run.nodes});
+  SumsSink sink(*this, run, run.parts.front(), nullptr);
+  (void)fill(run, run.parts.front(), run.streams ? &sink : nullptr);
+  sums_.close();
+  std::memset(reduced_.get(), 0, layout_.layout().reduced_bytes());
 }
 
 // By the executor. A drill of slowness computes the same again and again.

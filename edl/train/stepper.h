@@ -57,6 +57,8 @@ class Stepper {
   // It waits for samples to come.
   bool lacks_samples() const { return lacks_samples_; }
 
+  // Computes a part for nobody, while there is no view and no record.
+  void rehearse(os::Task done);
   // Links by rank, null for our own.
   void enter(const model::View& view, model::Rank own, std::vector<wire::Connection*> links);
   void leave();
@@ -116,7 +118,7 @@ class Stepper {
   void set_plan(const model::StepPlan& plan);
   std::optional<model::StepPlan> plan_from(const model::Position& at) const;
   void wait_for_samples();
-  Part part_of(const model::StepPlan& plan, model::LogicalWorker v) const;
+  Part part_of(const model::StepPlan& plan, model::LogicalWorker v, std::uint64_t micro) const;
   std::optional<Part> part_behind(std::span<const model::LogicalWorker> missing) const;
   void compute_next();
   void tell_computing();
@@ -125,6 +127,7 @@ class Stepper {
   void start(std::shared_ptr<Run> run);
   std::vector<model::TreeNode> own_nodes() const;
   bool compute_part(Run& run);
+  void compute_for_nobody(const Run& run);
   Result<void> fill(const Run& run, const Part& part, GradientSink* gradients);
   void contribute_early(const EarlySum& sum, std::size_t segment, std::uint64_t offset);
   void computed(const Run& run);

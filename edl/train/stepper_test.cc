@@ -27,10 +27,15 @@ class Noting final : public Trainee {
     told.push_back(std::exchange(told_, std::nullopt));
     return PartSums{};
   }
-  Result<Applied> apply(const ReducedStep&) override { return Applied{}; }
+  Result<Applied> apply(const ReducedStep&) override {
+    ++applied;
+    return Applied{};
+  }
 
   std::vector<Part> parts{};
   std::vector<std::optional<Part>> told{};  // before each of them
+  std::uint64_t applied = 0;
+  std::vector<Part> traced{};  // as the stepper tells
 
  private:
   std::optional<Part> told_{};
@@ -38,10 +43,10 @@ class Noting final : public Trainee {
 
 membership::Rules rules() { return {.logical_workers = 4, .batch = 8, .steps = kSteps}; }
 
-// A member that trains alone.
+// A member that trains alone, perhaps while it still rehearses.
 class Alone final : public os::Program {
  public:
-  Alone(os::System& system, Noting& trainee)
+  Alone(os::System& system, Noting& trainee, bool rehearses)
       : executor_(
             system, [] { return 1ms; }, [] { return Duration(); }),
         stepper_(system, executor_, trainee, rules(), 7,
@@ -55,7 +60,8 @@ class Alone final : public os::Program {
                   .wants = [](std::uint64_t) {},
                   .failed = [](model::Step, std::optional<model::LogicalWorker>,
                                const Error& error) { FAIL() << error.message; },
-                  .computed = [](const Part&, model::Generation) {},
+                  .computed = [&](const Part& part,
+                                  model::Generation) { trainee.traced.push_back(part); },
                   .phase = [](Phase, model::Step) {}}) {
     model::View view;
     view.generation = model::Generation(1);
@@ -65,6 +71,7 @@ class Alone final : public os::Program {
     for (std::uint32_t v = 0; v < 4; ++v) {
       view.members[0].logical.push_back(model::LogicalWorker(v));
     }
+    if (rehearses) stepper_.rehearse([] {});
     stepper_.enter(view, model::Rank(0), {nullptr});
   }
 
@@ -78,15 +85,33 @@ bool is_same(const Part& a, const Part& b) {
          a.seed == b.seed && a.random_seed == b.random_seed && a.micro == b.micro;
 }
 
-TEST(Stepper, tells_the_part_that_comes_next_also_across_steps_and_epochs) {
-  Noting trainee;
+void train_alone(Noting& trainee, bool rehearses) {
   os::VirtualWorld world({.seed = 1, .quiet = true});
   world.add_node("a");
   world.install("alone", [&](os::System& system, const os::Arguments&) {
-    return std::make_unique<Alone>(system, trainee);
+    return std::make_unique<Alone>(system, trainee, rehearses);
   });
   world.start(0, {"alone"});
   world.run_for(60s);
+}
+
+TEST(Stepper, a_rehearsal_counts_for_nothing_also_when_a_view_begins_meanwhile) {
+  Noting plain;
+  train_alone(plain, false);
+  Noting rehearsed;
+  train_alone(rehearsed, true);
+  EXPECT_EQ(rehearsed.applied, kSteps);
+  ASSERT_EQ(rehearsed.parts.size(), plain.parts.size() + 1);
+  EXPECT_TRUE(is_same(rehearsed.parts[0], rehearsed.parts[1])) << "as the first one of all";
+  ASSERT_EQ(rehearsed.traced.size(), plain.traced.size());
+  for (std::size_t i = 0; i < plain.traced.size(); ++i) {
+    EXPECT_TRUE(is_same(rehearsed.traced[i], plain.traced[i])) << i;
+  }
+}
+
+TEST(Stepper, tells_the_part_that_comes_next_also_across_steps_and_epochs) {
+  Noting trainee;
+  train_alone(trainee, false);
   // The last step of an epoch has two samples: two parts of it are empty.
   ASSERT_GT(trainee.parts.size(), kSteps * 3);
   EXPECT_GE(trainee.parts.back().epoch.value(), 2U);

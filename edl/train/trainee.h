@@ -135,6 +135,9 @@ class Trainee {
   // The bytes of the state were replaced.
   virtual void loaded() {}
 
+  // Whether it computes a part that nobody wants, before it has a state: what is slow when it is
+  // done for the first time is done then, while nobody waits.
+  virtual bool rehearses() const { return true; }
   // Whether it has a use for hints of what comes next.
   virtual bool loads_ahead() const { return false; }
   // A hint: the part that is most likely computed after the next one, so that its data can be

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kClientsMax = 256;
 // A joiner that does not take its records is given up: they would fill our memory.
 constexpr std::size_t kRecordsWaitingMax = 64;
+constexpr std::size_t kCopiesKept = 3;
 
 }  // namespace
 
@@ -47,6 +48,23 @@ std::string state_layout(const std::vector<StateTensor>& tensors) {
   return *hash;
 }
 
+std::shared_ptr<RecordCopy> RecordCopies::take(std::size_t bytes) {
+  const auto free = std::find_if(kept_.begin(), kept_.end(),
+                                 [](const auto& copy) { return copy.use_count() == 1; });
+  const auto copy = free == kept_.end() ? std::make_shared<RecordCopy>() : *free;
+  if (free == kept_.end() && kept_.size() < kCopiesKept) kept_.push_back(copy);
+  copy->reduced.resize(bytes);
+  return copy;
+}
+
+std::shared_ptr<const RecordCopy> Giver::copy_of(const model::StepRecordHeader& record,
+                                                 ConstBytes reduced) {
+  const auto copy = copies_.take(reduced.size());
+  copy->header = record;
+  std::copy(reduced.begin(), reduced.end(), copy->reduced.begin());
+  return copy;
+}
+
 void Giver::send(const model::WorkerId& id, const Json& body) {
   mesh_.send(id, {.type = kTransferMessage}, body);
 }
@@ -77,8 +95,7 @@ Result<void> Giver::on_message(const model::WorkerId& from, const Json& body) {
       send(from, {{"kind", "no_record"}, {"step", at}});
       return {};
     }
-    if (!is_copied)
-      last_ = std::make_shared<RecordCopy>(RecordCopy{*record_, copy_bytes(reduced_)});
+    if (!is_copied) last_ = copy_of(*record_, reduced_);
     send_record(from, last_);
     return {};
   }
@@ -189,7 +206,7 @@ void Giver::on_completed(const model::StepRecordHeader& record, ConstBytes reduc
     }
     if (record.step <= client.sent) continue;
     client.sent = record.step;
-    if (!last_) last_ = std::make_shared<RecordCopy>(RecordCopy{record, copy_bytes(reduced)});
+    if (!last_) last_ = copy_of(record, reduced);
     client.waiting.push_back(last_);
     if (!client.wants_records && client.waiting.size() <= kRecordsWaitingMax) continue;
     for (auto& waiting : std::exchange(client.waiting, {})) send_record(id, waiting);
@@ -225,6 +242,7 @@ void Giver::tell_stable(const model::WorkerId& id) {
 void Giver::forget(const model::WorkerId& id) {
   clients_.erase(id);
   copying_.erase(id);
+  if (clients_.empty()) copies_.clear();
 }
 
 void Giver::forget_all() {
@@ -233,6 +251,7 @@ void Giver::forget_all() {
   record_ = nullptr;
   halted_ = false;
   last_.reset();
+  copies_.clear();
   completed_ = {};
   stable_ = {};
 }

@@ -48,6 +48,17 @@ struct RecordCopy {
   Bytes reduced;
 };
 
+// Copies whose memory is used again. New memory comes page by page, which takes longer than to copy.
+class RecordCopies {
+ public:
+  // One that nobody else holds, of so many bytes, whatever they are.
+  std::shared_ptr<RecordCopy> take(std::size_t bytes);
+  void clear() { kept_.clear(); }
+
+ private:
+  std::vector<std::shared_ptr<RecordCopy>> kept_;
+};
+
 struct GiverEvents {
   // The state as it is after all that was asked of the executor; told on the loop.
   std::function<void(std::function<void(std::shared_ptr<checkpoint::StateCopy>)>)> copy_state;
@@ -98,6 +109,8 @@ class Giver {
   void send_range(const model::WorkerId& id, std::uint64_t from, std::uint64_t to);
   void send_record(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record);
   void tell_stable(const model::WorkerId& id);
+  std::shared_ptr<const RecordCopy> copy_of(const model::StepRecordHeader& record,
+                                            ConstBytes reduced);
   void send(const model::WorkerId& id, const Json& body);
 
   membership::Mesh& mesh_;
@@ -108,6 +121,7 @@ class Giver {
   model::Step completed_{};
   model::Step stable_{};
   std::shared_ptr<const RecordCopy> last_;  // made when somebody asks for it
+  RecordCopies copies_;
   const model::StepRecordHeader* record_ = nullptr;
   ConstBytes reduced_{};
   std::uint64_t next_copy_ = 1;

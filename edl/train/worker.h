@@ -167,6 +167,7 @@ class Worker {
   std::uint64_t state_number_ = 0;  // each time the state is replaced
   std::uint64_t kept_steps_ = 0;    // stable ones that ledgers had when the state was loaded
   bool filling_ = false;            // a state's memory is being written, or is about to be
+  bool has_filled_ = false;         // or has begun to
   std::optional<membership::GetState> next_state_;  // to get once that has ended
   bool ended_ = false;
   Time started_;

@@ -21,14 +21,17 @@ void Worker::act(const membership::GetState& get) {
 // ended, and never two at a time.
 void Worker::fill_when_idle() {
   filling_ = true;
-  training_.run([] {},
-                [this] {
-                  filling_ = false;
-                  const auto get = std::exchange(next_state_, std::nullopt);
-                  if (!get || ended_) return;
-                  if (get->from.empty()) return load_from_disk();
-                  joiner_.start(get->from, get->at);
-                });
+  os::Task fill = [this] {
+    filling_ = false;
+    const auto get = std::exchange(next_state_, std::nullopt);
+    if (!get || ended_) return;
+    if (get->from.empty()) return load_from_disk();
+    joiner_.start(get->from, get->at);
+  };
+  // Others will wait for the first step of who joins them.
+  const bool is_first = !std::exchange(has_filled_, true);
+  if (is_first && !next_state_->from.empty()) return stepper_.rehearse(std::move(fill));
+  training_.run([] {}, std::move(fill));
 }
 
 void Worker::load_from_disk() {

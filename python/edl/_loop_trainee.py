@@ -33,6 +33,10 @@ class LoopTrainee(TorchTrainee):
         self._last_loss = 0.0
         self._watch_losses()
 
+    def describe(self) -> dict[str, Any]:
+        """The loop's body sees parts of the job only."""
+        return {**super().describe(), "rehearses": False}
+
     def _made(self) -> dict[str, Any]:
         assert self.loop.optimizer is not None
         inner = self.loop.optimizer.inner
