@@ -16,6 +16,8 @@ std::string count_text(std::size_t count, const char* what) {
 
 // Members do not wait longer than this for one that joins, beside a part of a step.
 constexpr Duration kJoinersMax = 200ms;
+// Steps during which the others wait for a good moment to let somebody in.
+constexpr std::uint64_t kStepsToMeet = 2;
 
 }  // namespace
 
@@ -37,8 +39,36 @@ void Core::begin(bool forced) {
 
 void Core::on_announced(bool done) {
   if (!leading_ || change_.phase != Phase::kAnnouncing) return;
-  if (done) return prepare();
-  change_ = {};
+  if (!done) {
+    change_ = {};
+    return;
+  }
+  change_.meets_until = model::Step(here_.step.value() + kStepsToMeet);
+  prepare_in_time();
+}
+
+// Who joins may have the last step while the others compute the next one. Stopped then, nobody
+// waits for its record, and what they have computed counts.
+void Core::prepare_in_time() {
+  if (!is_planned()) {
+    change_ = {};  // who was to join is lost
+    return;
+  }
+  const Ids stay = staying(alive_members());
+  const Ids joiners = ready_joiners(room(stay));
+  const bool only_joins = stay.size() == view_->members.size() && !uneven_ && !joiners.empty();
+  if (!only_joins || !is_training()) return prepare();
+  const auto is_here = [&](const model::WorkerId& id) {
+    const Candidate& candidate = candidates_.at(id);
+    return candidate.here.step == here_.step || candidate.keeps_behind();
+  };
+  if (!busy_ && std::all_of(joiners.begin(), joiners.end(), is_here)) {
+    change_.stop_after = {};
+    return prepare();
+  }
+  if (here_.step < *change_.meets_until) return;
+  change_.stop_after = here_.step.next();
+  prepare();
 }
 
 void Core::prepare() {

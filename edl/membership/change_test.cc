@@ -193,6 +193,55 @@ TEST(Join, one_is_not_waited_for_longer_than_the_window) {
   EXPECT_EQ(a.take_all<Announce>().size(), 1U);
 }
 
+// Is asked by c, which is ready with the state after step 5, as all are; announced.
+Bench announced_for_c() {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 3, .by = "ann"});
+  a.is_asked_by({"c"});
+  a.core.on_completed(after(6));
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(5)});
+  EXPECT_EQ(a.take_all<Announce>().size(), 1U);
+  a.core.on_announced(true);
+  return a;
+}
+
+TEST(Join, the_others_are_stopped_when_it_has_their_last_step) {
+  Bench a = announced_for_c();
+  EXPECT_FALSE(a.sent(Kind::kPrepare)) << "they would wait for the record of step 6";
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(6)});
+  const auto prepare = a.sent(Kind::kPrepare);
+  ASSERT_TRUE(prepare);
+  EXPECT_EQ(prepare->step, Step()) << "in the middle of step 7";
+  a.promise("b", 10, 3, 6);
+  a.promise("c", 10, 3, 6);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  EXPECT_EQ(published[0].view.first_step, Step(7));
+  EXPECT_TRUE(published[0].view.rank_of("c"));
+}
+
+TEST(Join, a_good_moment_is_waited_for_during_two_steps) {
+  Bench a = announced_for_c();
+  a.core.on_completed(after(7));
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(6)});
+  a.core.on_applying();
+  a.core.on_message("c", {.kind = Kind::kReady, .here = after(7)});
+  EXPECT_FALSE(a.sent(Kind::kPrepare)) << "the step is being applied: c would be behind again";
+  a.core.on_completed(after(8));
+  const auto prepare = a.sent(Kind::kPrepare);
+  ASSERT_TRUE(prepare);
+  EXPECT_EQ(prepare->step, Step(9)) << "they complete the step that they compute";
+}
+
+TEST(Join, one_that_is_lost_before_anyone_was_stopped_stops_nobody) {
+  Bench a = announced_for_c();
+  a.core.on_link("c", false);
+  a.core.on_completed(after(7));
+  a.core.on_completed(after(8));
+  EXPECT_FALSE(a.sent(Kind::kPrepare));
+  EXPECT_TRUE(a.take_all<Announce>().empty());
+}
+
 // Applies a record whenever the members complete a step, and stays `lag` steps behind them.
 void follow_behind(Bench& a, std::uint64_t lag, std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t step = from; step <= to; ++step) {

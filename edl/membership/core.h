@@ -146,6 +146,7 @@ class Core {
 
   // The leader: how it is changed (change.cc; who goes on: weigh.cc).
   void begin(bool forced);
+  void prepare_in_time();
   void prepare();
   void ask(const model::WorkerId& id);
   void on_promise(const model::WorkerId& from, const Message& message);

@@ -16,7 +16,8 @@ void Core::lead() {
     case Phase::kIdle:
       return consider();
     case Phase::kAnnouncing:
-      if (is_forced()) prepare();
+      if (is_forced()) return prepare();
+      if (change_.meets_until) prepare_in_time();
       return;
     case Phase::kPreparing:
       return weigh();

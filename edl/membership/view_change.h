@@ -24,6 +24,7 @@ struct ViewChange {
   ChangePhase phase = ChangePhase::kIdle;
   model::Generation generation{};
   model::Step stop_after{};
+  std::optional<model::Step> meets_until{};  // announced: joiners may come near up to this step
   std::map<model::WorkerId, Asked> asked{};  // members, and joiners once L is known
   Ids kept{};                                // members that can go on, in rank order
   std::set<model::WorkerId> joiners{};
