@@ -22,6 +22,7 @@ _CLIP_BLOCK = 64 << 10  # numbers whose squares are summed at a time
 _DTYPES = {torch.float32: (2, 32), torch.float64: (2, 64), torch.float16: (2, 16),
            torch.bfloat16: (4, 16), torch.int64: (0, 64), torch.int32: (0, 32),
            torch.int16: (0, 16), torch.int8: (0, 8), torch.uint8: (1, 8), torch.bool: (6, 8)}
+_SUMMED = (torch.float32, torch.float64, torch.int64)  # other buffers, masks, do not change
 
 
 def _at(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
@@ -304,7 +305,8 @@ class TorchTrainee:
         trainee = library.edl_trainee_new(calls, None, json.dumps(self.describe()).encode())
         if not trainee:
             raise errors.InvalidError(library.edl_last_message().decode())
-        for kind, all_of_kind in ((_core.PARAMETER, self.parameters), (_core.BUFFER, self.buffers),
+        summed = [(name, buffer) for name, buffer in self.buffers if buffer.dtype in _SUMMED]
+        for kind, all_of_kind in ((_core.PARAMETER, self.parameters), (_core.BUFFER, summed),
                                   (_core.STATE, self._others())):
             for name, tensor in all_of_kind:
                 _core.check(library.edl_trainee_add(trainee, kind, name.encode(),
@@ -322,7 +324,8 @@ class TorchTrainee:
         return _core.library().edl_work(self._handle)
 
     def _others(self) -> list[tuple[str, torch.Tensor]]:
-        return [*((f"model/{name}", tensor) for name, tensor in self.tied),
+        fixed = [(name, buffer) for name, buffer in self.buffers if buffer.dtype not in _SUMMED]
+        return [*((f"model/{name}", tensor) for name, tensor in (*self.tied, *fixed)),
                 *self.optimizer_state.tensors(),
                 *((f"user/{name}", tensor) for name, tensor in self.user.items())]
 

@@ -56,14 +56,15 @@ class Loop:
                                       "optimizer = edl.Optimizer(optimizer)")
         from edl._loop_trainee import LoopTrainee
 
-        self.trainee = LoopTrainee(self, Settings(
+        trainee = LoopTrainee(self, Settings(
             model=dict, forward=None, data=dataset, batch=batch, epochs=self.epochs,
             logical_workers=logical_workers, seed=self.seed,
             clip_norm=self.optimizer.clip_norm))
-        code = self.trainee.begin()
+        code = trainee.begin()
         if code >= 0:
             sys.stdout.flush()
             os._exit(code)  # it has told about the program, or forked others
+        self.trainee = trainee  # from here on what the loop raises ends a worker
         threading.Thread(target=self._work, name="edl-core", daemon=True).start()
 
     def _work(self) -> None:

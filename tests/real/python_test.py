@@ -203,6 +203,8 @@ class Mistakes(Scene):
                 ("own", "        loss.backward()\n", "        1 / 0\n", "ZeroDivisionError"),
                 ("no-optimizer", "optimizer = edl.Optimizer(optimizer", "dict(clip=optimizer",
                  "give the optimizer to EDL"),
+                ("odd-buffer", "optimizer = edl.Opt", "net.register_buffer('odd', torch.zeros(1, "
+                 "dtype=torch.complex64))\noptimizer = edl.Opt", "cannot be part of the state"),
                 ("twice", "edl.init()", "edl.init(); edl.init()", "was called before")):
             with self.subTest(name=name):
                 self.assertIn(sentence, self.refused(name, text.replace(old, new)))
