@@ -10,6 +10,7 @@ using edl::Code;
 using edl::Error;
 using edl::Result;
 using edl::capi::last_message;
+using edl::capi::told;
 
 std::string& edl::capi::last_message() {
   thread_local std::string sentence;
@@ -40,12 +41,6 @@ edl_code code_of(Code code) {
   return EDL_INVALID;
 }
 
-edl_code told(const Result<void>& result) {
-  if (result.ok()) return EDL_OK;
-  last_message() = result.error().message;
-  return code_of(result.error().code);
-}
-
 // Of a program that was written for another version of this header, the functions that it knows.
 Result<edl_calls> known_calls(const edl_calls* calls) {
   constexpr std::uint64_t kFirstVersion = offsetof(edl_calls, upcoming) + sizeof(void*);
@@ -68,10 +63,17 @@ Result<std::unique_ptr<edl_trainee>> make(const edl_calls* calls, void* context,
   EDL_TRY(auto parsed, edl::capi::parse_description(description));
   auto out = std::make_unique<edl_trainee>();
   out->foreign = std::make_unique<edl::capi::ForeignTrainee>(known, context, std::move(parsed));
+  out->trained = out->foreign.get();
   return out;
 }
 
 }  // namespace
+
+edl_code edl::capi::told(const Result<void>& result) {
+  if (result.ok()) return EDL_OK;
+  last_message() = result.error().message;
+  return code_of(result.error().code);
+}
 
 uint32_t edl_api_version(void) { return EDL_API_VERSION; }
 

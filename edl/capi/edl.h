@@ -152,6 +152,57 @@ void edl_trainee_free(edl_trainee* trainee);
 edl_code edl_trainee_add(edl_trainee* trainee, edl_kind kind, const char* name,
                          const DLTensor* tensor);
 
+typedef enum edl_end {
+  EDL_TRAINS = 0, /* as far as this worker knows */
+  EDL_FINISHED = 1,
+  EDL_STOPPED = 2
+} edl_end;
+
+/* What a worker knows of its job. It is of the view that computed the last step that was applied
+ * here; before a worker's own first step, of the view that it computes in. Asked by the program's
+ * functions, by others while one of them waits for these, and behind edl_work. */
+typedef struct edl_facts {
+  uint64_t bytes;           /* sizeof(edl_facts), set by who asks; what it lacks is not told */
+  uint64_t generation;      /* of that view; 0: no step yet, and no view */
+  uint64_t step;            /* that was applied last; 0: none */
+  int32_t rank;             /* in the view; -1: it catches up with others, or computes again */
+  uint32_t size;            /* members of the view */
+  int32_t local_rank;       /* among those of its host; -1 like the rank */
+  uint32_t local_size;      /* members of its host */
+  uint32_t logical_workers; /* of the job; 0: it is in no view yet */
+  int32_t end;              /* one of edl_end */
+  const char* id;           /* of this worker; empty while the rank is -1 */
+  const char* leader;       /* the id of who made the view; empty while the rank is -1 */
+} edl_facts;
+/* Its strings live until the next function of the program is called. */
+edl_code edl_facts_of(const edl_trainee* trainee, edl_facts* facts);
+
+/* The state after the last step that was applied, whatever a part under way does to buffers. Asked
+ * like facts. Null when memory is short. */
+typedef struct edl_copy edl_copy;
+edl_copy* edl_copy_state(const edl_trainee* trainee);
+void edl_copy_free(edl_copy* copy);
+/* The state's hash, 64 letters that live as long as the copy. */
+const char* edl_copy_hash(const edl_copy* copy);
+/* Writes DIR/checkpoints/STEP, as a job's own directory has it; whole or not at all. */
+edl_code edl_copy_write(const edl_copy* copy, const char* dir);
+
+/* Records that lie one behind the other in files, numbered from 0 on: files by the bytes of their
+ * names, then as they lie there. Never changes; by any thread, and behind a fork. `format` is
+ * lines, fixed:BYTES, tfrecord or length32. Null when a file cannot be read. */
+typedef struct edl_records edl_records;
+edl_records* edl_records_open(const char* const* paths, uint64_t count, const char* format);
+void edl_records_free(edl_records* records);
+uint64_t edl_records_count(const edl_records* records);
+typedef struct edl_record {
+  const void* bytes; /* these and the name live as long as the records */
+  uint64_t length;
+  const char* file;
+  uint64_t from; /* where it lies there, with what stands around it */
+  uint64_t to;
+} edl_record;
+edl_code edl_records_read(const edl_records* records, uint64_t number, edl_record* record);
+
 /* Whether an agent has started this process to train: then edl_work does what it wants. */
 int edl_is_worker(void);
 /* What must be done before this process has threads: tells about the program, or forks. Answers -1

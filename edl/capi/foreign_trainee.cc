@@ -281,6 +281,7 @@ Result<train::PartSums> ForeignTrainee::compute(const train::Part& part,
   if (load_failure_) return *load_failure_;
   std::ranges::fill(touched_, 0);
   begin_buffers();
+  facts_.computing(part);
   train::PartSums out;
   out.metrics.resize(description_.metrics.size());
   const edl_part told = plain(part);
@@ -312,6 +313,7 @@ Result<void> ForeignTrainee::take(train::PartGradients& gradients, std::uint32_t
 void ForeignTrainee::take_buffers(std::span<const ConstBytes> sums, const std::int64_t* flags) {
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     Summed& summed = buffers_[b];
+    summed.before = summed.shared;
     for (std::size_t i = 0; i < summed.tensors.size(); ++i) {
       const train::GradientPlace& place = summed.gradients.places[i];
       if (flags[place.flag] == 0) continue;
@@ -322,6 +324,16 @@ void ForeignTrainee::take_buffers(std::span<const ConstBytes> sums, const std::i
   begin_buffers();
 }
 
+void ForeignTrainee::put_buffers_back() {
+  for (Summed& summed : buffers_) {
+    for (std::size_t i = 0; i < summed.shared.size(); ++i) {
+      std::ranges::copy(summed.before[i], summed.shared[i].begin());
+    }
+  }
+  begin_buffers();
+}
+
+// The program's hooks see the state after the step, buffers and all.
 Result<train::Applied> ForeignTrainee::apply(const train::ReducedStep& step) {
   if (load_failure_) return *load_failure_;
   const auto* flags = reinterpret_cast<const std::int64_t*>(step.sums[flags_segment()].data());
@@ -365,8 +377,10 @@ Result<train::Applied> ForeignTrainee::apply(const train::ReducedStep& step) {
                       .flat = flat.data(),
                       .evaluation = evaluation.empty() ? nullptr : evaluation.data()};
   edl_applied applied{.applied = 1, .saves = 0, .lr = 0};
+  facts_.applied(step, description_.samples);
+  if (!step.found_inf) take_buffers(step.sums, flags);
   EDL_TRY(called(calls_.apply(context_, &told, &applied), "apply"));
-  if (applied.applied != 0) take_buffers(step.sums, flags);
+  if (!step.found_inf && applied.applied == 0) put_buffers_back();
   return train::Applied{
       .applied = applied.applied != 0, .saves = applied.saves != 0, .hyper = {{"lr", applied.lr}}};
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edl/capi/edl.h"
+#include "edl/capi/facts.h"
 #include "edl/train/part_gradients.h"
 #include "edl/train/trainee.h"
 
@@ -39,6 +40,7 @@ class ForeignTrainee final : public train::Trainee {
   Result<void> take(train::PartGradients& gradients, std::uint32_t parameter, const void* numbers,
                     std::uint64_t samples) const;
   const Description& description() const { return description_; }
+  const Facts& facts() const { return facts_; }
   const edl_calls& calls() const { return calls_; }
   void* context() const { return context_; }
 
@@ -56,6 +58,9 @@ class ForeignTrainee final : public train::Trainee {
   bool streams_gradients() const override { return true; }
   Result<train::PartSums> compute(const train::Part& part, const train::PartRoom& room) override;
   Result<train::Applied> apply(const train::ReducedStep& step) override;
+  bool follows_views() const override { return true; }
+  void entered(const train::EnteredView& entered) override { facts_.entered(entered); }
+  void ended(bool is_finished) override { facts_.ended(is_finished); }
   std::vector<std::string> evaluation_names() const override { return description_.evaluation; }
   std::uint64_t held_out() const override { return description_.held_out; }
   Result<std::vector<double>> evaluate(std::uint64_t from, std::uint64_t to) override;
@@ -66,6 +71,7 @@ class ForeignTrainee final : public train::Trainee {
     train::GradientSegment gradients{};  // or buffers, laid out in the same way
     std::vector<train::StateTensor> tensors{};
     std::vector<std::vector<std::byte>> shared{};  // of buffers: what the state holds
+    std::vector<std::vector<std::byte>> before{};  // and held before the step that is applied
   };
 
   static Result<void> called(int code, std::string_view what);
@@ -73,6 +79,7 @@ class ForeignTrainee final : public train::Trainee {
   void begin_buffers();
   void end_buffers(const train::Part& part, std::span<const ByteSpan> sums);
   void take_buffers(std::span<const ConstBytes> sums, const std::int64_t* flags);
+  void put_buffers_back();
   std::size_t flags_segment() const { return parameters_.size() + buffers_.size(); }
 
   const edl_calls calls_;
@@ -85,6 +92,7 @@ class ForeignTrainee final : public train::Trainee {
   // Parameters in the order in which they were added: segment, and place there.
   std::vector<std::pair<std::size_t, std::size_t>> order_;
   std::size_t flag_count_ = 0;
+  Facts facts_;
   std::optional<Error> load_failure_;  // of the state that it has
   std::vector<std::int64_t> touched_;  // by this part: gradients that came, buffers that changed
 };

@@ -1,9 +1,10 @@
 // The process of a worker whose program is written in another language: what its own `main` comes
-// down to.
+// down to, and what needs the machine.
 #include <cstdio>
 #include <cstdlib>
 
 #include "edl/capi/handles.h"
+#include "edl/checkpoint/writer.h"
 #include "edl/os/posix/system.h"
 #include "edl/train/parent_frame.h"
 #include "edl/train/worker_main.h"
@@ -12,6 +13,7 @@ using edl::Code;
 using edl::Error;
 using edl::Result;
 using edl::capi::last_message;
+using edl::capi::told;
 
 namespace {
 
@@ -63,6 +65,20 @@ int edl_work(edl_trainee* trainee) {
     const int code = edl_begin(trainee);
     if (code != kToWork) return code;
   }
-  edl::train::BegunWorker worker = *std::exchange(trainee->begun, std::nullopt);
-  return edl::train::run_worker(std::move(worker));
+  if (std::exchange(trainee->has_worked, true)) {
+    last_message() = "edl_work was called before";
+    return 1;
+  }
+  return edl::train::run_worker(*trainee->begun);
+}
+
+edl_code edl_copy_write(const edl_copy* copy, const char* dir) {
+  if (copy == nullptr || dir == nullptr) {
+    return told(Error{Code::kInvalid, "edl_copy_write needs a copy and a directory"});
+  }
+  const auto sink = edl::stderr_log_sink(edl::Level::kWarn);
+  const auto system = edl::os::posix_system({.log_sink = sink.get()});
+  const auto written = edl::checkpoint::write_checkpoint(
+      system->disk(), copy->state, {.job_dir = dir, .now = [] { return edl::Time(); }});
+  return written.ok() ? EDL_OK : told(written.error());
 }

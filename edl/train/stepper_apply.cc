@@ -129,6 +129,7 @@ Stepper::Outcome Stepper::update() {
   if (!record_.squared_norms.empty()) outcome.norm = layout_.squared_norm(reduced());
   outcome.applied =
       trainee_.apply({.step = record_.step,
+                      .generation = record_.generation,
                       .epoch = record_.epoch,
                       .samples = record_.samples,
                       .seen = seen(record_),

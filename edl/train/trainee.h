@@ -22,6 +22,7 @@
 #include "edl/model/position.h"
 #include "edl/model/rate.h"
 #include "edl/model/sample_count.h"
+#include "edl/model/view.h"
 #include "edl/train/stream.h"
 
 namespace edl::train {
@@ -97,6 +98,7 @@ struct Applied {
 // A step that was reduced, as it is applied.
 struct ReducedStep {
   model::Step step{};
+  model::Generation generation{};  // of the view that computed it
   model::Epoch epoch{};
   std::uint64_t samples = 0;
   std::uint64_t seen = 0;  // samples that were trained on, with those of this step
@@ -110,6 +112,13 @@ struct ReducedStep {
   std::uint32_t members = 1;  // that computed it
   // In a view's first step, but for the first of all: those of the view that trained before.
   std::optional<std::uint32_t> members_before{};
+};
+
+// A view that this worker trains in.
+struct EnteredView {
+  model::View view{};
+  model::Rank own{};
+  model::WorkerId leader{};  // who made it
 };
 
 class Trainee {
@@ -152,6 +161,13 @@ class Trainee {
     return std::vector<data::Place>();
   }
   virtual Result<Applied> apply(const ReducedStep& step) = 0;
+
+  // Whether it wants to know of views and of the end.
+  virtual bool follows_views() const { return false; }
+  // The parts that are computed next belong to this view.
+  virtual void entered(const EnteredView& /*entered*/) {}
+  // No step follows in this process: the job has reached its end, or was stopped.
+  virtual void ended(bool /*is_finished*/) {}
 
   // What is measured on how many samples that are not trained on, after each epoch; always the
   // same.

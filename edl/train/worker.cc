@@ -192,6 +192,11 @@ void Worker::act(const membership::EnterView& enter) {
   for (std::size_t rank = 0; rank < links.size(); ++rank) {
     if (links[rank] == nullptr && rank != own.value()) return;
   }
+  if (trainee_.follows_views()) {
+    training_.run(
+        [this, entered = EnteredView{view, own, core().leader()}] { trainee_.entered(entered); },
+        [] {});
+  }
   stepper_.enter(view, own, std::move(links));
 }
 

@@ -174,6 +174,10 @@ std::vector<store::Change::Put> Worker::beside_view(const model::View& view) con
 void Worker::act(const membership::Halt& halt) {
   ++halts_;
   log_.info("halts", {{"why", halt.reason}});
+  const bool is_finished = halt.kind == membership::HaltKind::kFinished;
+  if (trainee_.follows_views() && (is_finished || halt.kind == membership::HaltKind::kStopped)) {
+    training_.run([this, is_finished] { trainee_.ended(is_finished); }, [] {});
+  }
   if (!halt.leads) {
     if (halt.kind == membership::HaltKind::kAbandoned) end(0, halt.reason);
     return;

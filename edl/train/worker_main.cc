@@ -289,7 +289,7 @@ std::variant<BegunWorker, int> begin_worker(const WorkerProgram& program, const 
                      .parent_descriptor = parent_descriptor};
 }
 
-int run_worker(BegunWorker worker) {
+int run_worker(BegunWorker& worker) {
   const auto sink = stderr_log_sink(Level::kInfo);
   const auto system =
       os::posix_system({.log_sink = sink.get(), .parent_descriptor = worker.parent_descriptor});
@@ -311,7 +311,7 @@ int run_worker(BegunWorker worker) {
 int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor) {
   auto begun = begin_worker(program, role, parent_descriptor);
   if (const int* const code = std::get_if<int>(&begun)) return *code;
-  return run_worker(std::get<BegunWorker>(std::move(begun)));
+  return run_worker(std::get<BegunWorker>(begun));
 }
 
 }  // namespace edl::train

@@ -33,8 +33,8 @@ struct BegunWorker {
 // the worker that this process is to be, or its exit code. By a process without threads.
 std::variant<BegunWorker, int> begin_worker(const WorkerProgram& program, const std::string& role,
                                             int parent_descriptor);
-// Answers the exit code. By any thread.
-int run_worker(BegunWorker worker);
+// Answers the exit code. By any thread. What was trained stays in `worker`.
+int run_worker(BegunWorker& worker);
 
 // Both.
 int worker_main(const WorkerProgram& program, const std::string& role, int parent_descriptor);

@@ -19,15 +19,18 @@ A program gives its data, its model with an optimizer, and a forward function; E
 
 from edl import datasets
 from edl._files import read_tensors
+from edl.checkpoints import save_checkpoint
 from edl.client import explain, jobs, scale, status, stop, verify
 from edl.errors import (ConflictError, CorruptError, Error, ExhaustedError, InvalidError,
                         NotFoundError, TimeoutError, UnavailableError)
-from edl.loop import (Optimizer, elastic_shard_generator, epochs, init, notify_batch_end, on_resize,
-                      on_step, register, size)
+from edl.facts import generation, leader, leads, logical_workers, rank, size, state_hash
+from edl.loop import (Optimizer, elastic_shard_generator, epochs, init, load_checkpoint,
+                      notify_batch_end, on_resize, on_step, register)
 from edl.training import AppliedStep, Progress, train
 
 __all__ = ["AppliedStep", "ConflictError", "CorruptError", "Error", "ExhaustedError",
            "InvalidError", "NotFoundError", "Optimizer", "Progress", "TimeoutError",
-           "UnavailableError", "datasets", "elastic_shard_generator", "epochs", "explain", "init",
-           "jobs", "notify_batch_end", "on_resize", "on_step", "read_tensors", "register", "scale",
-           "size", "status", "stop", "train", "verify"]
+           "UnavailableError", "datasets", "elastic_shard_generator", "epochs", "explain",
+           "generation", "init", "jobs", "leader", "leads", "load_checkpoint", "logical_workers",
+           "notify_batch_end", "on_resize", "on_step", "rank", "read_tensors", "register",
+           "save_checkpoint", "scale", "size", "state_hash", "status", "stop", "train", "verify"]

@@ -52,6 +52,20 @@ class Applied(Structure):
     _fields_ = [("applied", c_int32), ("saves", c_int32), ("lr", c_double)]
 
 
+class Facts(Structure):
+    _fields_ = [("bytes", c_uint64), ("generation", c_uint64), ("step", c_uint64),
+                ("rank", c_int32), ("size", c_uint32), ("local_rank", c_int32),
+                ("local_size", c_uint32), ("logical_workers", c_uint32), ("end", c_int32),
+                ("id", c_char_p), ("leader", c_char_p)]
+
+
+class Record(Structure):
+    _fields_ = [("bytes", c_void_p), ("length", c_uint64), ("file", c_char_p), ("begin", c_uint64),
+                ("end", c_uint64)]
+
+
+TRAINS, FINISHED, STOPPED = 0, 1, 2
+
 INITIALISE = CFUNCTYPE(c_int, c_void_p, c_uint64)
 LOADED = CFUNCTYPE(c_int, c_void_p)
 COMPUTE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(Part), POINTER(Measured))
@@ -101,6 +115,15 @@ def declare(library: ctypes.CDLL) -> None:
             ("edl_trainee_new", c_void_p, [POINTER(Calls), c_void_p, c_char_p]),
             ("edl_trainee_free", None, [c_void_p]),
             ("edl_trainee_add", c_int, [c_void_p, c_int, c_char_p, POINTER(Tensor)]),
+            ("edl_facts_of", c_int, [c_void_p, POINTER(Facts)]),
+            ("edl_copy_state", c_void_p, [c_void_p]),
+            ("edl_copy_free", None, [c_void_p]),
+            ("edl_copy_hash", c_char_p, [c_void_p]),
+            ("edl_copy_write", c_int, [c_void_p, c_char_p]),
+            ("edl_records_open", c_void_p, [POINTER(c_char_p), c_uint64, c_char_p]),
+            ("edl_records_free", None, [c_void_p]),
+            ("edl_records_count", c_uint64, [c_void_p]),
+            ("edl_records_read", c_int, [c_void_p, c_uint64, POINTER(Record)]),
             ("edl_is_worker", c_int, []),
             ("edl_begin", c_int, [c_void_p]),
             ("edl_work", c_int, [c_void_p])):
@@ -127,3 +150,45 @@ def check(code: int) -> None:
 def is_worker() -> bool:
     """Whether an agent has started this process to train."""
     return bool(os.environ.get("EDL_PARENT_FD"))
+
+
+_trainee: int | None = None  # of this process, once it is to work
+
+
+def set_trainee(handle: int) -> None:
+    global _trainee
+    _trainee = handle
+
+
+def trainee() -> int:
+    if _trainee is None:
+        raise errors.InvalidError("this is known while a job trains: ask in the loop or behind it, "
+                                  "in forward, or in a hook")
+    return _trainee
+
+
+def facts() -> Facts:
+    """What this worker knows of its job now."""
+    told = Facts(bytes=ctypes.sizeof(Facts))
+    check(library().edl_facts_of(trainee(), told))
+    return told
+
+
+class StateCopy:
+    """The state after the last step that was applied."""
+
+    def __init__(self) -> None:
+        self._handle = library().edl_copy_state(trainee())
+        if not self._handle:
+            raise errors.ExhaustedError(library().edl_last_message().decode())
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            library().edl_copy_free(self._handle)
+
+    def hash(self) -> str:
+        return library().edl_copy_hash(self._handle).decode()
+
+    def write(self, folder: str) -> None:
+        """folder/checkpoints/STEP, whole or not at all."""
+        check(library().edl_copy_write(self._handle, folder.encode()))

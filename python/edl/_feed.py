@@ -1,18 +1,21 @@
 """What a program trains on, as batches of the samples that EDL names.
 
 The same sample in the same epoch always gives the same numbers, whoever asks for it and whatever
-else is in the batch: random numbers are seeded for each sample.
+else is in the batch: random numbers are seeded for each sample. So a batch may be loaded by another
+process, and ahead of its time.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
+import types
 from typing import Any, Callable, Sequence
 
 import torch
 
-from edl import errors
+from edl import datasets, errors
 
 _MASK = (1 << 64) - 1
 
@@ -35,33 +38,48 @@ def seed_all(seed: int) -> None:
 
 
 class Feed:
-    """Batches by the numbers of their samples."""
+    """Batches by the numbers of their samples, in two steps: what is loaded, and what is made of it
+    where it is computed."""
+
+    loaders = 0  # processes of each worker that load ahead
 
     def __len__(self) -> int:
         raise NotImplementedError
 
-    def batch(self, samples: Sequence[int], seed: int, epoch: int) -> tuple[Any, ...]:
+    def load(self, samples: Sequence[int], seed: int, epoch: int) -> Sequence[Any]:
+        """Something for each sample; a slice of it makes a batch."""
+        raise NotImplementedError
+
+    def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
         """What `forward` gets before its parameters."""
         raise NotImplementedError
 
+    def begin_loader(self, number: int) -> None:
+        """In a process that only loads."""
+
 
 class ArrayFeed(Feed):
-    """Arrays of equal lengths: sample i is row i of each."""
+    """Arrays of equal lengths: sample i is row i of each. Those of numpy are read where they lie,
+    row by row, so that a memory map stays one."""
 
     def __init__(self, arrays: Sequence[Any]):
-        self.tensors = [_tensor(array) for array in arrays]
-        lengths = [len(tensor) for tensor in self.tensors]
+        self.arrays = [_array(array) for array in arrays]
+        lengths = [len(array) for array in self.arrays]
         if len(set(lengths)) != 1:
             raise errors.InvalidError(
                 f"the arrays of the data have {', '.join(map(str, lengths))} rows: give as many "
                 "of each, one a sample")
 
     def __len__(self) -> int:
-        return len(self.tensors[0])
+        return len(self.arrays[0])
 
-    def batch(self, samples: Sequence[int], seed: int, epoch: int) -> tuple[Any, ...]:
-        index = torch.tensor(samples, dtype=torch.int64)
-        return tuple(tensor.index_select(0, index) for tensor in self.tensors)
+    def load(self, samples: Sequence[int], seed: int, epoch: int) -> Sequence[Any]:
+        return samples
+
+    def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
+        index = torch.tensor(loaded, dtype=torch.int64)
+        return tuple(array.index_select(0, index) if isinstance(array, torch.Tensor)
+                     else _rows(array, index) for array in self.arrays)
 
 
 class DatasetFeed(Feed):
@@ -74,42 +92,109 @@ class DatasetFeed(Feed):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def batch(self, samples: Sequence[int], seed: int, epoch: int) -> tuple[Any, ...]:
+    def load(self, samples: Sequence[int], seed: int, epoch: int) -> Sequence[Any]:
         items = []
         for sample in samples:
             seed_all(_mix(_mix(_mix(seed) ^ epoch) ^ sample))
             items.append(self.dataset[sample])
-        whole = self.collate(items)
+        return items
+
+    def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
+        whole = self.collate(list(loaded))
         return tuple(whole) if isinstance(whole, (tuple, list)) else (whole,)
 
 
-def _tensor(array: Any) -> torch.Tensor:
+class RecordFeed(DatasetFeed):
+    """Records that nobody parses: `forward` gets a list of their bytes."""
+
+    def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
+        return (list(loaded),)
+
+
+class LoaderFeed(DatasetFeed):
+    """A DataLoader, as a recipe: its data set, how a batch is made, and how many processes load.
+    Which samples are in a batch, and when, is EDL's."""
+
+    def __init__(self, loader: torch.utils.data.DataLoader[Any]):
+        super().__init__(loader.dataset, loader.collate_fn)
+        self.loaders = int(loader.num_workers)
+        self._begin = loader.worker_init_fn
+
+    def begin_loader(self, number: int) -> None:
+        if self._begin is not None:
+            self._begin(number)
+
+
+def _array(array: Any) -> Any:
+    """A tensor, or an array of numpy that torch does not have to hold in memory."""
     if isinstance(array, torch.Tensor):
         return array.detach().contiguous()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(array, numpy.ndarray):
+        if array.ndim == 0 or array.dtype.kind not in "fiub":
+            raise errors.InvalidError(f"the data have an array of {array.dtype} with {array.ndim} "
+                                      "dimensions: give numbers, a row for each sample")
+        if isinstance(array, numpy.memmap) or not array.flags.writeable:
+            return array
     try:
         return torch.as_tensor(array).contiguous()
     except (TypeError, ValueError, RuntimeError) as wrong:
+        if numpy is not None and isinstance(array, numpy.ndarray):
+            return array  # of a type that torch lacks: rows are converted
         raise errors.InvalidError(
             f"the data have a {type(array).__name__}, which is no array of numbers: {wrong}") \
             from wrong
 
 
+# Types that torch lacks, and the next that hold the same numbers.
+_WIDER = {"uint16": "int32", "uint32": "int64"}
+
+
+def _rows(array: Any, index: torch.Tensor) -> torch.Tensor:
+    """A copy of these rows, and of nothing else."""
+    rows = array[index.numpy()]
+    native = _WIDER.get(rows.dtype.name, rows.dtype.newbyteorder("="))
+    return torch.from_numpy(rows.astype(native, order="C", copy=False))
+
+
+def _is_files(data: Any) -> bool:
+    """Whether these are paths, or paths with offsets."""
+    first = data[0] if isinstance(data, (tuple, list)) and data else None
+    if isinstance(first, (tuple, list)) and len(first) == 3:
+        first = first[0] if all(isinstance(number, int) for number in first[1:]) else None
+    return isinstance(first, (str, os.PathLike))
+
+
+def _is_array(data: Any) -> bool:
+    return isinstance(data, torch.Tensor) or hasattr(data, "__array_interface__")
+
+
 def feed_of(data: Any) -> Feed:
-    """From what a program calls its data: arrays, a Dataset, a DataLoader, a function of these."""
+    """From what a program calls its data: arrays, a Dataset, a DataLoader, files with offsets, a
+    function of these."""
     if isinstance(data, Feed):
         return data
     if isinstance(data, torch.utils.data.DataLoader):
-        return DatasetFeed(data.dataset, data.collate_fn)
+        return LoaderFeed(data)
     if isinstance(data, torch.utils.data.IterableDataset):
         raise errors.InvalidError("the data have no length and no index, so that nobody can take a "
                                   "sample by its number: give a Dataset with both")
+    if isinstance(data, datasets.Records):
+        return DatasetFeed(data) if data.parse else RecordFeed(data)
     if isinstance(data, torch.utils.data.Dataset):
         return DatasetFeed(data)
+    if isinstance(data, types.GeneratorType):
+        data = list(data)
+    if _is_files(data):
+        return feed_of(datasets.records(data))
     if callable(data):
         return feed_of(data())
+    if _is_array(data):
+        return ArrayFeed([data])
     if isinstance(data, (tuple, list)) and data:
         return ArrayFeed(data)
     if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
         return DatasetFeed(data)
     raise errors.InvalidError(f"the data are a {type(data).__name__}: give (x, y) arrays, a "
-                              "torch.utils.data.Dataset, or a function that returns one of them")
+                              "torch.utils.data.Dataset, files, or a function that returns one of "
+                              "them")

@@ -33,6 +33,14 @@ def read_tensors(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The tensors of a safetensors file, by name.
 
     They load into a plain network: ``net.load_state_dict(edl.read_tensors("model.safetensors"))``.
+
+    >>> import struct, tempfile
+    >>> header = b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(struct.pack("<Q", len(header)) + header + struct.pack("<ff", 1.5, 2.5))
+    ...     file.flush()
+    ...     read_tensors(file.name)
+    {'w': tensor([1.5000, 2.5000])}
     """
     import torch
 

@@ -10,7 +10,10 @@ import torch
 
 from edl import _core, errors
 from edl._feed import seed_all
-from edl._torch_trainee import TorchTrainee, _is_state
+from edl._schedule_state import ScheduleState
+from edl._tensors import is_state
+from edl._torch_trainee import TorchTrainee, wanted_by
+from edl.checkpoints import check_names
 from edl.loop import Loop, networks_of
 from edl.training import AppliedStep, Settings
 
@@ -20,17 +23,18 @@ class LoopTrainee(TorchTrainee):
 
     def __init__(self, loop: Loop, settings: Settings):
         self.loop = loop
-        self.epoch: int | None = None  # that the loop is in
         self.applied_steps = 0
-        self.is_finished = False
         settings.on_step = lambda _, done: self._tell_step(done)
         settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
         self.schedulers = loop.optimizer.schedulers if loop.optimizer else []
+        self.averages = loop.optimizer.averages if loop.optimizer else []
         super().__init__(settings)
-        self._initial = [(tensor, tensor.detach().clone())
-                         for _, tensor in (*self.parameters, *self.buffers)]
-        self._initial += [(tensor, tensor.clone()) for tensor in self.user.values()]
-        self._last_loss = 0.0
+        if self.averages and len(self.modules) != 1:
+            raise errors.InvalidError(f"averages follow one network, and there are "
+                                      f"{len(self.modules)}: update them in @edl.on_step")
+        self._begin_with()
+        self._initial = [(tensor, tensor.detach().clone()) for tensor in self._all().values()]
+        self._loss = 0.0  # of the part that the loop computes
         self._watch_losses()
 
     def describe(self) -> dict[str, Any]:
@@ -45,14 +49,37 @@ class LoopTrainee(TorchTrainee):
         for name, obj in self.loop.registered.items():
             if isinstance(obj, torch.nn.Module):
                 made.update({f"{name}.{key}": tensor for key, tensor in obj.state_dict().items()})
-            elif _is_state(obj):
+            elif is_state(obj):
                 made[name] = obj
             else:
                 raise errors.InvalidError(f"edl.register({name!r}, ...) takes a tensor or a "
                                           f"module, not a {type(obj).__name__}")
+        for number, average in enumerate(self.loop.optimizer.averages):
+            kept = average.state_dict().items()
+            made.update({f"edl.average{number}.{key}": tensor for key, tensor in kept})
         if self.schedulers:
-            made["edl.schedule"] = self._schedule_state(inner)
+            self.schedule = ScheduleState(inner, self.schedulers)
+            made["edl.schedule"] = self.schedule.bytes
         return made
+
+    def _all(self) -> dict[str, torch.Tensor]:
+        """The whole state, by its names there."""
+        return {**{f"model/{name}": tensor for name, tensor in (*self.parameters, *self.buffers)},
+                **dict(self._others())}
+
+    def _begin_with(self) -> None:
+        """What a checkpoint has, or a file of weights these."""
+        if self.loop.loads is None:
+            return
+        path, given = self.loop.loads
+        own = self._all()
+        if not any(name.startswith("optimizer/") for name in given):
+            own = {name: tensor for name, tensor in own.items() if name.startswith("model/")}
+        check_names(path, given, own)
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(given[name])
+        self.loaded()
 
     def _kept(self, value: torch.Tensor) -> torch.Tensor:
         """In place: the loop's own objects hold it."""
@@ -61,11 +88,6 @@ class LoopTrainee(TorchTrainee):
                                       "a contiguous one")
         return value.detach()
 
-    def _schedule_state(self, inner: torch.optim.Optimizer) -> torch.Tensor:
-        rates = [group["lr"] for group in inner.param_groups]
-        return torch.tensor([*rates, *(s.last_epoch for s in self.schedulers)],
-                            dtype=torch.float64)
-
     def _watch_losses(self) -> None:
         """What backward is called on is the loss; nobody else tells it."""
         plain = torch.Tensor.backward
@@ -73,7 +95,7 @@ class LoopTrainee(TorchTrainee):
 
         def backward(self: torch.Tensor, *arguments: Any, **named: Any) -> None:
             if self.numel() == 1:
-                trainee._last_loss = self.item()
+                trainee._loss += self.item()  # who accumulates calls it several times
             plain(self, *arguments, **named)
 
         torch.Tensor.backward = backward  # type: ignore[method-assign]
@@ -87,74 +109,58 @@ class LoopTrainee(TorchTrainee):
         with torch.no_grad():
             for tensor, value in self._initial:
                 tensor.copy_(value)
-        self.optimizer_state.clear()
-        self._take_schedule()
+        self.loaded()
 
     def loaded(self) -> None:
         super().loaded()
         self._take_schedule()
 
     def compute(self, computing: int, part: _core.Part, measured: _core.Measured) -> None:
+        self._loss = 0.0
         for _, parameter in self.parameters:
             parameter.grad = None
-        self.loop.compute(types.SimpleNamespace(
-            epoch=part.epoch, seed=part.seed, random_seed=part.random_seed, step=part.step,
-            indices=part.indices[:part.samples]))
-        if not math.isfinite(self._last_loss):
+        self.loop.compute(types.SimpleNamespace(epoch=part.epoch, step=part.step,
+                                                random_seed=part.random_seed,
+                                                wanted=wanted_by(part)))
+        if not math.isfinite(self._loss):
             raise errors.InvalidError(
-                f"the loss is {self._last_loss}: lower the learning rate, set clip_norm, or look "
+                f"the loss is {self._loss}: lower the learning rate, set clip_norm, or look "
                 f"at the samples with edl data step --step={part.step}")
-        give = _core.library().edl_gradient
-        came = False
-        for i, (name, parameter) in enumerate(self.parameters):
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            if gradient.is_sparse:
-                raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be "
-                                          "summed; use a dense one (sparse=False)")
-            dense = gradient.contiguous()
-            _core.check(give(computing, i, dense.data_ptr(), part.samples))
-            came = True
-        if not came:
+        if not self.gradients.give(computing, part.samples):
             raise errors.InvalidError("no parameter has a gradient when optimizer.step() is "
                                       "called: call loss.backward() before it")
-        measured.loss = self._last_loss * part.samples
+        measured.loss = self._loss * part.samples
 
     def batch_of(self, part: Any) -> Any:
-        batch = self.data.batch(part.indices, part.seed, part.epoch)
+        loaded = self._load(part.wanted)
         seed_all(part.random_seed)
+        batch = self.data.batch(loaded)
         return batch if len(batch) > 1 else batch[0]
 
     def apply(self, step: _core.Step, applied: _core.Applied) -> None:
-        self.loop.members = step.members
         super().apply(step, applied)
         self.applied_steps += 1
-        self.is_finished = step.seen >= self.settings.epochs * len(self.data)
 
     def _update(self, step: _core.Step, factor: float) -> None:
         super()._update(step, factor)
+        for average in self.averages:
+            average.update_parameters(self.modules[0])
         if not self.schedulers:
             return
         for group, base in zip(self.optimizer.param_groups, self.base_rates):
             group["lr"] = base
         for scheduler in self.schedulers:
-            scheduler.step()
-        self.user["edl.schedule"].copy_(self._schedule_state(self.optimizer))
+            if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+                scheduler.step(step.loss)
+            else:
+                scheduler.step()
+        self.schedule.keep()
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def _take_schedule(self) -> None:
-        if not self.schedulers:
-            return
-        kept = self.user["edl.schedule"].tolist()
-        groups = self.optimizer.param_groups
-        self.base_rates = kept[:len(groups)]
-        for group, rate in zip(groups, kept):
-            group["lr"] = rate
-        for scheduler, last in zip(self.schedulers, kept[len(groups):]):
-            scheduler.last_epoch = int(last)
-            scheduler._step_count = int(last) + 1
-            scheduler._last_lr = list(self.base_rates)
+        if self.schedulers:
+            self.schedule.loaded()
+            self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def _tell_step(self, done: AppliedStep) -> None:
         for function in self.loop.on_step:

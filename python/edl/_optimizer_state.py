@@ -108,11 +108,11 @@ class OptimizerState:
                 state[key] = _as(self._prototypes[key], float(kept[key]))
             self._optimizer.state[parameter] = state
 
-    def clear(self) -> None:
-        """As before the first step."""
-        for _, _, kept in self._entries:
-            for tensor in kept.values():
-                tensor.zero_()
+    def begin_as(self, other: OptimizerState) -> None:
+        """As before the first step: what a new optimizer has, mostly nothing."""
+        for (_, _, kept), (_, _, fresh) in zip(self._entries, other._entries):
+            for key, tensor in kept.items():
+                tensor.copy_(fresh[key])
         self.loaded()
 
     def _numbers_needed(self) -> bool:

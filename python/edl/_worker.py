@@ -14,6 +14,7 @@ from edl import errors, loop, training  # noqa: E402
 
 
 def main() -> int:
+    os.dup2(2, 1)  # what a program prints is talk: who asks for an answer gets nothing but that
     path = sys.argv[1]
     sys.argv = sys.argv[1:]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))

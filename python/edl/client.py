@@ -1,4 +1,17 @@
-"""Looking at jobs and changing them, as the command `edl` does it."""
+"""Looking at jobs and changing them, as the command `edl` does it.
+
+A program that asks for four workers and waits for a job's end::
+
+    import time
+    import edl
+
+    for job in [job["job"] for job in edl.jobs()]:
+        if edl.status(job)["state"] == "running":
+            print(edl.scale(job, 4, wait=True)["reason"])
+        while edl.status(job)["state"] == "running":
+            time.sleep(1)
+        print(edl.verify(job)["verdict"], [view["cause"] for view in edl.explain(job)])
+"""
 
 from __future__ import annotations
 
@@ -22,7 +35,11 @@ def _ask(*words: str, may_say_no: bool = False) -> list[dict[str, Any]]:
 
 
 def jobs() -> list[dict[str, Any]]:
-    """The jobs of this folder, each as `status` tells it."""
+    """The jobs of this folder, each as `status` tells it.
+
+    >>> jobs()
+    []
+    """
     return _ask("status")
 
 
@@ -48,5 +65,12 @@ def verify(job: str) -> dict[str, Any]:
 
 
 def stop(job: str) -> dict[str, Any]:
-    """Stops a job with a checkpoint."""
+    """Stops a job with a checkpoint.
+
+    >>> try:
+    ...     stop("none")
+    ... except errors.Error as wrong:
+    ...     print("none" in str(wrong))
+    True
+    """
     return _ask("stop", job)[0]

@@ -1,14 +1,30 @@
 """For those who keep their training loop: the body runs once for each part that this worker
-computes, and EDL does between the parts what makes it elastic.
+computes, and EDL does between the parts what makes it elastic::
+
+    import edl, torch
 
     edl.init()
-    optimizer = edl.Optimizer(optimizer, clip_norm=1.0)
-    for epoch in edl.epochs(5):
-        for x, y in edl.elastic_shard_generator(dataset, batch=64):
+    net = torch.nn.Linear(64, 10)
+    average = net.weight.detach().clone()
+    edl.register("average", average)
+    optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1), clip_norm=1.0)
+
+    @edl.on_step
+    def follow(done):
+        average.lerp_(net.weight.detach(), 0.1)
+
+    @edl.on_resize
+    def told(before, now):
+        print(before, "workers before,", now, "now")
+
+    for epoch in edl.epochs(2):
+        for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=64):
             optimizer.zero_grad()
-            loss = loss_of(net(x), y)
+            loss = torch.nn.functional.cross_entropy(net(x), y)
             loss.backward()
-            optimizer.step()
+            if optimizer.step() and edl.rank() == 0:
+                print("a step was applied", loss.item())
+            edl.notify_batch_end()
 
 The loop runs in its own thread, the core beside it; at any moment one of them waits for the other.
 """
@@ -39,11 +55,14 @@ class Loop:
         self.on_step: list[Callable[[AppliedStep], None]] = []
         self.on_resize: list[Callable[[int, int], None]] = []
         self.trainee: Any = None
-        self.members = 0
+        self.loads: tuple[Any, dict[str, Any]] | None = None  # a path, and the tensors there
         self._parts: queue.Queue[Any] = queue.Queue()  # for the loop: a part, _DONE, an exit code
         self._answers: queue.Queue[Any] = queue.Queue()  # for the core: a part is computed
         self._next: Any = None
         self.is_over = False
+        self.epoch: int | None = None  # that edl.epochs is in
+        self.step = 0  # of the part that the body was given last
+        self.is_left = False  # the loops are behind us
 
     # The loop's side.
 
@@ -80,7 +99,7 @@ class Loop:
         given = self._parts.get()
         if isinstance(given, int):
             self.is_over = True
-            if not self.trainee.is_finished:  # it was sent away, or the job stopped
+            if _core.facts().end != _core.FINISHED:  # it was sent away, or the job stopped
                 sys.stdout.flush()
                 os._exit(given)
             return None
@@ -122,6 +141,12 @@ def is_training() -> bool:
     return _loop is not None and _loop.trainee is not None and not _loop.is_over
 
 
+def is_late(step: int) -> bool:
+    """Whether steps up to this one were applied which the loop knows nothing of: a worker without
+    parts sleeps through them, and what its program then does, others have done in time."""
+    return _loop is not None and _loop.step < step and not _loop.is_left
+
+
 def fail(wrong: BaseException) -> int:
     return _running().fail(wrong)
 
@@ -150,10 +175,16 @@ def epochs(count: int) -> Iterator[int]:
     loop = _running()
     loop.epochs = count
     epoch = 0
-    while epoch < count and not loop.is_over:
+    while epoch < count or loop.trainee is not None:  # the job may have another number of epochs
+        loop.epoch = epoch
         yield epoch
-        part = loop.next_part() if loop.trainee is not None else None
-        epoch = epoch + 1 if part is None else max(epoch + 1, part.epoch)
+        epoch += 1
+        if loop.trainee is not None:
+            part = loop.next_part()
+            if part is None:
+                loop.is_left = True
+                return
+            epoch = max(epoch, part.epoch)
 
 
 def elastic_shard_generator(dataset: Any, batch: int = 64,
@@ -163,10 +194,10 @@ def elastic_shard_generator(dataset: Any, batch: int = 64,
     loop.begin(dataset, batch, logical_workers)
     part = loop.next_part()
     epoch = part.epoch if part is not None else 0
-    if loop.trainee.epoch is not None and epoch > loop.trainee.epoch + 1:
-        return  # somebody else trained the epochs between
+    if loop.epoch is not None and epoch > loop.epoch:
+        return  # others train this epoch, or have done so
     while part is not None and part.epoch == epoch:
-        loop.trainee.epoch = epoch
+        loop.step = part.step
         yield loop.trainee.batch_of(part)
         if loop.next_part() is part:
             raise errors.InvalidError("the loop's body did not call optimizer.step(): each batch "
@@ -176,14 +207,18 @@ def elastic_shard_generator(dataset: Any, batch: int = 64,
 
 class Optimizer:
     """An optimizer of torch whose step is EDL's: gradients of all parts of a step, summed and
-    clipped, then one update on every worker."""
+    clipped to `clip_norm`, then one update on every worker. After it, each of the `schedulers`
+    makes a step, and each of the `averages` (``torch.optim.swa_utils.AveragedModel``) takes the
+    network's parameters in."""
 
     def __init__(self, optimizer: Any, clip_norm: float | None = None,
-                 schedulers: Sequence[Any] = ()):
+                 schedulers: Sequence[Any] = (), averages: Sequence[Any] = ()):
         self.inner = optimizer
         self.clip_norm = clip_norm
         self.schedulers = list(schedulers)
+        self.averages = list(averages)
         _running().optimizer = self
+        _refuse_clipping()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.inner.zero_grad(set_to_none=set_to_none)
@@ -196,6 +231,24 @@ class Optimizer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
+
+
+def _refuse_clipping() -> None:
+    """What clips in the loop's body would clip a part, and the result would depend on the parts."""
+    import torch
+
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        plain = getattr(torch.nn.utils, name)
+
+        def refuse(*arguments: Any, plain: Any = plain, name: str = name, **named: Any) -> Any:
+            if is_training():
+                raise errors.InvalidError(f"{name} would clip one part of a step: give the norm to "
+                                          "edl.Optimizer(optimizer, clip_norm=...), which clips "
+                                          "the sum of all parts")
+            return plain(*arguments, **named)
+
+        setattr(torch.nn.utils, name, refuse)
+        setattr(torch.nn.utils.clip_grad, name, refuse)
 
 
 def notify_batch_end() -> None:
@@ -218,9 +271,29 @@ def register(name: str, obj: Any) -> None:
     _running().registered[name] = obj
 
 
-def size() -> int:
-    """Workers that computed the last step."""
-    return _running().members
+def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Begins with what `save_checkpoint` or a job has saved, or with the weights of a safetensors
+    file: behind ``edl.Optimizer``, before the loop. Answers what `state.json` says.
+
+    Weights, optimizer, schedulers and registered state are taken; the job begins at epoch 0 all the
+    same. ``edl run --from`` goes on where another job was.
+    """
+    loop = _running()
+    if loop.trainee is not None:
+        raise errors.InvalidError("edl.load_checkpoint belongs before the loop: a job that trains "
+                                  "has its state already")
+    if loop.optimizer is None:
+        raise errors.InvalidError("give the optimizer to EDL before edl.load_checkpoint: "
+                                  "optimizer = edl.Optimizer(optimizer)")
+    from edl._tensors import load_model
+    from edl.checkpoints import read_checkpoint
+
+    state, tensors = read_checkpoint(path)
+    loop.loads = (path, tensors)
+    parameters = [p for group in loop.optimizer.inner.param_groups for p in group["params"]]
+    load_model(networks_of(parameters), {name[len("model/"):]: tensor for name, tensor
+                                         in tensors.items() if name.startswith("model/")})
+    return state
 
 
 def networks_of(parameters: list[Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,8 +84,21 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
     promised; `data` is ``(x, y)`` arrays, a ``torch.utils.data.Dataset``, or a function that
     returns one of them. The result is the same, bit for bit, whatever happens to workers.
 
-    Where no agent has started this process, it runs ``edl run`` on its own script, waits for its
-    end and returns what `model()` makes, with the weights that were trained.
+    Where no agent has started this process, it runs ``edl run`` on its own script, or on a file
+    that it makes of a notebook's cells, waits for its end and returns what `model()` makes, with
+    the weights that were trained::
+
+        import edl, torch
+
+        def model():
+            net = torch.nn.Linear(64, 10)
+            return {"net": net, "optimizer": torch.optim.Adam(net.parameters(), lr=0.01)}
+
+        def forward(x, y, params):
+            return torch.nn.functional.cross_entropy(params["net"](x), y)
+
+        params = edl.train(model, forward, edl.datasets.digits, epochs=2, workers=2)
+        print(params["net"].weight.shape)
     """
     given = locals()
     wanted = Settings(**{name: given[name] for name in NAMES})
@@ -98,26 +112,44 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
 
 
 def _run_here(wanted: Settings) -> dict[str, Any]:
-    """`edl run` on this script; the trained model."""
+    """`edl run` on this script, or on what is made of this notebook; the trained model."""
+    from edl import _notebook
     from edl._files import edl_program, read_tensors
+    from edl._tensors import load_model
 
-    script = getattr(sys.modules["__main__"], "__file__", None)
-    if script is None:
-        raise errors.InvalidError("edl.train must be in a file, which other processes can load: "
-                                  "write the program into one, and run that")
-    stem = "".join(c if c.isalnum() else "-" for c in Path(script).stem.lower()).strip("-") or "job"
+    if _notebook.is_in_no_file():
+        stem, arguments = "notebook", []
+    else:
+        script = str(sys.modules["__main__"].__file__)
+        letters = (c if c.isalnum() else "-" for c in Path(script).stem.lower())
+        stem, arguments = "".join(letters).strip("-") or "job", [script, *sys.argv[1:]]
     name = next(name for name in (f"{stem}-{i}" for i in itertools.count(1))
-                if not Path("edl-jobs", name).exists())
+                if not Path("edl-jobs", name).exists() and not Path("edl-programs", name).exists())
+    if not arguments:
+        given = {field.name: getattr(wanted, field.name) for field in dataclasses.fields(Settings)
+                 if getattr(wanted, field.name) is not field.default}
+        arguments = [str(_notebook.write_program(Path("edl-programs", name), given))]
     command = [edl_program(), "run", f"--name={name}", f"--checkpoint-every={wanted.checkpoint}"]
     if wanted.workers is not None:
         command.append(f"--workers={wanted.workers}")
-    sys.stdout.flush()
-    code = subprocess.run([*command, script, *sys.argv[1:]],
-                          env={**os.environ, "EDL_PYTHON": sys.executable}, check=False).returncode
-    if code != 0:
+    if _run([*command, *arguments], is_shown=stem == "notebook") != 0:
         raise errors.Error(f"job {name} did not finish; edl-jobs/{name} has its logs")
     made = wanted.model()
-    from edl._torch_trainee import load_model
-
     load_model(made, read_tensors(Path("edl-jobs", name, "model.safetensors")))
     return made
+
+
+def _run(command: list[str], is_shown: bool) -> int:
+    """The exit code. `is_shown`: what it says goes through Python, which shows it in the cell."""
+    sys.stdout.flush()
+    with subprocess.Popen(command, env={**os.environ, "EDL_PYTHON": sys.executable},
+                          stdout=subprocess.PIPE if is_shown else None,
+                          stderr=subprocess.STDOUT if is_shown else None, text=True) as running:
+        try:
+            for line in running.stdout or ():
+                print(line, end="", flush=True)
+            return running.wait()
+        except KeyboardInterrupt:
+            running.send_signal(signal.SIGINT)  # it stops the job with a checkpoint
+            running.wait()
+            raise

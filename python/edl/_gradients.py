@@ -1,0 +1,90 @@
+"""Gradients on their way from autograd to the core: each as soon as backward has it, so that it is
+summed and sent while the rest is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from edl import _core, errors
+
+
+class Gradients:
+    """`parameters`: with their names, in the core's order. Used by one thread at a time."""
+
+    def __init__(self, parameters: list[tuple[str, torch.Tensor]]):
+        self._parameters = parameters
+        self._give = _core.library().edl_gradient
+        self._computing: int | None = None  # the part that gradients go to while backward runs
+        self._samples = 0
+        self._given: set[int] = set()
+        self._keepers: list[Any] = []  # nodes of autograd live as long as somebody holds them
+        self._is_watching = False
+        # Whether each comes once in a backward pass; None: none was seen yet.
+        self._comes_once: bool | None = None
+        self._is_streaming = False
+
+    def _watch_all(self) -> None:
+        self._is_watching = True
+        for i, (_, parameter) in enumerate(self._parameters):
+            if parameter.requires_grad:
+                self._watch(i, parameter)
+
+    def _watch(self, i: int, parameter: torch.Tensor) -> None:
+        if hasattr(parameter, "register_post_accumulate_grad_hook"):
+            parameter.register_post_accumulate_grad_hook(lambda _: self._came(i))
+            return
+        keeper = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+        keeper.register_hook(lambda *_: self._came(i))
+        self._keepers.append(keeper)
+
+    def _came(self, i: int) -> None:
+        if self._computing is None:
+            return
+        if i in self._given:
+            self._comes_once = False
+            if self._is_streaming:
+                raise errors.InvalidError(
+                    f"backward computes the gradient of {self._parameters[i][0]} in several steps, "
+                    "which it did not do in the first part; use torch.utils.checkpoint with "
+                    "use_reentrant=False")
+        self._given.add(i)
+        if self._is_streaming:
+            self._hand_over(i)
+
+    def backward(self, loss: torch.Tensor, computing: int, samples: int, streams: bool) -> None:
+        """Runs it, and gives the gradients of so many samples. With `streams`, while it runs."""
+        if streams and not self._is_watching:
+            self._watch_all()
+        self._computing, self._samples = computing, samples
+        self._given.clear()
+        self._is_streaming = streams and self._comes_once is True
+        try:
+            loss.backward()
+            if self._comes_once is None and self._is_watching:
+                self._comes_once = True
+            for i in range(len(self._parameters)):
+                self._hand_over(i)
+        finally:
+            self._computing = None
+
+    def give(self, computing: int, samples: int) -> bool:
+        """Those that a loop of the program's own has left; whether there were any."""
+        self._computing, self._samples = computing, samples
+        came = [self._hand_over(i) for i in range(len(self._parameters))]
+        self._computing = None
+        return any(came)
+
+    def _hand_over(self, i: int) -> bool:
+        name, parameter = self._parameters[i]
+        gradient = parameter.grad
+        if gradient is None:
+            return False
+        if gradient.is_sparse:
+            raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be summed; "
+                                      "use a dense one (sparse=False)")
+        dense = gradient.to(parameter.dtype).contiguous()
+        _core.check(self._give(self._computing, i, dense.data_ptr(), self._samples))
+        parameter.grad = None
+        return True
