@@ -1,9 +1,9 @@
 # Every target does its own set-up on a fresh Debian 12 machine: packages, configuration, build.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test tidy format bench asan tsan fuzz mutants clean
+.PHONY: help setup build run test test-torch2 package tidy format bench asan tsan fuzz mutants clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup: ## install what is missing (Debian packages; as root or with sudo)
 	@tools/setup build
@@ -19,6 +19,17 @@ test: ## build and run all tests
 	@tools/setup test
 	@tools/build release all
 	@tools/check release
+
+test-torch2: ## the tests of programs in Python with a current torch, which pip installs into build/torch2
+	@tools/setup test
+	@tools/torch2
+	@tools/build release edl libedl
+	@tools/check torch2
+
+package: ## a wheel and a Debian package in build/packages
+	@tools/setup package
+	@tools/build release edl libedl
+	@tools/package
 
 tidy: ## format, lint, layers, headers, banned calls, links
 	@tools/setup tidy

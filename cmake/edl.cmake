@@ -9,9 +9,19 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 set(EDL_FLAVOUR "release" CACHE STRING "release, debug, asan, tsan or fuzz")
 option(EDL_FUZZ "build the libFuzzer targets instead of the tests" OFF)
+option(EDL_ONLY_PACKAGE "build nothing but what is installed: the program and the library" OFF)
+set(EDL_TESTS ON)
+if(EDL_FUZZ OR EDL_ONLY_PACKAGE)
+  set(EDL_TESTS OFF)
+endif()
+# Not under a sanitizer: it brings its own libraries.
+set(EDL_INSTALLABLE OFF)
+if(EDL_FLAVOUR STREQUAL "release" OR EDL_FLAVOUR STREQUAL "debug")
+  set(EDL_INSTALLABLE ON)
+endif()
 # The sanitizers would watch torch's libraries, which were not built for that.
 set(EDL_TORCH OFF)
-if(EDL_FLAVOUR STREQUAL "release" OR EDL_FLAVOUR STREQUAL "debug")
+if(EDL_INSTALLABLE AND EDL_TESTS)
   set(EDL_TORCH ON)
 endif()
 
@@ -50,6 +60,23 @@ if(EDL_MOLD)
 endif()
 
 include_directories(${CMAKE_SOURCE_DIR})
+
+# edl_outside(NAME TARGET ARCHIVE [DEPS]): a library of the system, which rooms link as NAME. What is installed
+# elsewhere has its archive inside (edl_carries); all else takes the shared one, TARGET, as torch does.
+function(edl_outside name target archive)
+  find_library(EDL_ARCHIVE_${archive} lib${archive}.a REQUIRED)
+  mark_as_advanced(EDL_ARCHIVE_${archive})
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE
+    $<IF:$<BOOL:$<TARGET_PROPERTY:EDL_CARRIES>>,${EDL_ARCHIVE_${archive}},${target}> ${ARGN})
+endfunction()
+# edl_carries(TARGET): this program or library needs nothing but the C library where it runs.
+function(edl_carries target)
+  if(EDL_INSTALLABLE)
+    set_target_properties(${target} PROPERTIES EDL_CARRIES ON)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
 
 # edl_precompile(NAME HEADER... [DEPS lib...]): heavy headers of other projects, read once for all
 # targets of a kind. The target `headers` does without, so that no header of ours relies on them.
@@ -111,7 +138,7 @@ endfunction()
 # edl_test(NAME SOURCES a_test.cc DEPS lib... [LABELS unit|world|real|scenario threads] [SECONDS n]):
 # one program of GoogleTest cases, run by ctest as one test.
 function(edl_test name)
-  if(EDL_FUZZ)
+  if(NOT EDL_TESTS)
     return()
   endif()
   cmake_parse_arguments(TEST "" "SECONDS" "SOURCES;DEPS;LABELS;ARGS" ${ARGN})
@@ -140,7 +167,7 @@ function(edl_program name dir)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${dir})
   target_link_libraries(${name} PRIVATE ${PROGRAM_DEPS})
   edl_precompiled(${name} words ${PROGRAM_DEPS})
-  if(EDL_FLAVOUR STREQUAL "release" OR EDL_FLAVOUR STREQUAL "debug")
+  if(EDL_INSTALLABLE)
     add_dependencies(tests ${name})  # sanitizers run no test that starts it
   endif()
 endfunction()

@@ -1,20 +1,23 @@
 #include "edl/collective/digest.h"
 
-#include <xxhash.h>
-#ifdef __x86_64__
-#include <xxh_x86dispatch.h>  // XXH3_128bits is then the one for this CPU
-#endif
-
 #include "edl/base/sha256.h"
+#include "edl/collective/xxh3.h"
+#include "edl/os/cpu.h"
 
 namespace edl::collective {
+namespace {
+
+auto* fastest_xxh3() {
+  const os::CpuFeatures cpu = os::cpu_features();
+  return cpu.avx512 ? xxh3_avx512 : cpu.avx2 ? xxh3_avx2 : xxh3_any;
+}
+
+}  // namespace
 
 BlockHash block_hash(ConstBytes block) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(block.data(), block.size()));
+  static auto* const xxh3 = fastest_xxh3();
   BlockHash hash;
-  static_assert(sizeof canonical.digest == sizeof hash);
-  std::memcpy(hash.data(), canonical.digest, hash.size());
+  xxh3(block.data(), block.size(), hash.data());
   return hash;
 }
 
