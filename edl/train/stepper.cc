@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "edl/base/random.h"
-
 namespace edl::train {
 namespace {
 
@@ -15,11 +13,6 @@ constexpr std::uint64_t kStepsAhead = 4;  // of which the samples of a stream sh
 std::uint32_t filled_parts(const model::StepPlan& plan, std::uint32_t logical_workers) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(plan.positions.size(), logical_workers));
-}
-
-// Of what logical worker v draws in a step, whoever carries it.
-std::uint64_t random_seed(std::uint64_t seed, model::Step step, model::LogicalWorker v) {
-  return mix64(mix64(mix64(seed) ^ step.value()) ^ v.value());
 }
 
 collective::Buffer buffer_of(ConstBytes sum) {
@@ -138,12 +131,6 @@ void Stepper::set_extent(const model::StreamExtent& extent) {
   begin_step();
 }
 
-std::optional<model::StepPlan> Stepper::plan_from(const model::Position& at) const {
-  const model::SampleCount samples = trainee_.samples();
-  if (!samples.is_known()) return model::next_step(at, extent_, view_->batch.global);
-  return model::next_step(at, samples.known(), view_->batch.global);
-}
-
 void Stepper::wait_for_samples() {
   last_completed_ = {};  // how long that takes says nothing about steps
   if (!extent_.has_ended) return;
@@ -184,31 +171,6 @@ void Stepper::set_plan(const model::StepPlan& plan) {
   plan_ = plan;
 }
 
-Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v,
-                      std::uint64_t micro) const {
-  Part part{.step = plan.step,
-            .epoch = plan.epoch,
-            .v = v,
-            .step_samples = plan.positions.size(),
-            .micro = micro,
-            .seed = seed_,
-            .random_seed = random_seed(seed_, plan.step, v)};
-  const model::PositionRange positions = plan.part(v, rules_.logical_workers);
-  part.indices = model::sample_indices(positions, trainee_.samples(), seed_, plan.epoch);
-  return part;
-}
-
-// The first of those that are missing, else one of the next step, when nothing changes until then.
-std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> missing) const {
-  if (!missing.empty()) return part_of(*plan_, missing.front(), view_->batch.micro);
-  const model::Position after = plan_->after();
-  if (rules_.is_finished(after)) return std::nullopt;
-  const std::optional<model::StepPlan> next = plan_from(after);
-  const model::LogicalWorker v = view_->members[own_.value()].logical.front();
-  if (!next || next->part(v, rules_.logical_workers).size() == 0) return std::nullopt;
-  return part_of(*next, v, view_->batch.micro);
-}
-
 void Stepper::compute_next() {
   if (!view_ || !begun_ || run_) return;
   const auto& own = view_->members[own_.value()].logical;
@@ -223,55 +185,10 @@ void Stepper::tell_computing() {
   if (view_) events_.phase(Phase::kCompute, plan_->step);
 }
 
-// The first parts of the step behind the one that is applied now. They need its state and nothing
-// else, so nobody has to be asked in between; a view that changes meanwhile finds them like any.
-std::shared_ptr<Stepper::Run> Stepper::run_ahead() {
-  const model::Position next = after(record_);
-  if (!view_ || run_ || rules_.is_finished(next)) return nullptr;
-  const std::optional<model::StepPlan> plan = plan_from(next);
-  if (!plan) return nullptr;
-  set_plan(*plan);
-  const auto missing = sums_.missing(view_->members[own_.value()].logical);
-  return missing.empty() ? nullptr : run_of(missing);
-}
-
 void Stepper::start(std::shared_ptr<Run> run) {
   run_ = run;
   executor_.run_pieces([this, run = std::move(run)] { return compute_part(*run); },
                        [this] { computed(*std::exchange(run_, nullptr)); });
-}
-
-std::vector<model::TreeNode> Stepper::own_nodes() const {
-  std::vector<model::LogicalWorker> filled = view_->members[own_.value()].logical;
-  std::erase_if(filled, [&](model::LogicalWorker v) { return v.value() >= sums_.parts(); });
-  return model::cover(filled, sums_.parts());
-}
-
-// Those that the first sum of ours that is not whole lacks.
-std::shared_ptr<Stepper::Run> Stepper::run_of(
-    const std::vector<model::LogicalWorker>& missing) const {
-  auto run = std::make_shared<Run>();
-  run->generation = view_->generation;
-  run->nodes = own_nodes();
-  run->sends_early = !is_alone();
-  const auto is_of = [](const model::TreeNode& node, model::LogicalWorker v) {
-    return node.lo <= v.value() && v.value() < node.hi;
-  };
-  const auto node = std::ranges::find_if(
-      run->nodes, [&](const model::TreeNode& each) { return is_of(each, missing.front()); });
-  EDL_CHECK(node != run->nodes.end());
-  const auto end =
-      std::ranges::find_if_not(missing, [&](model::LogicalWorker v) { return is_of(*node, v); });
-  for (auto v = missing.begin(); v != end; ++v) {
-    run->parts.push_back(part_of(*plan_, *v, view_->batch.micro));
-  }
-  if (trainee_.loads_ahead()) run->behind = part_behind(std::span(end, missing.end()));
-  run->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
-  // The norm of a part needs all of it at once.
-  run->streams = trainee_.streams_gradients() && !measures_noise(plan_->step);
-  run->slowness = slowness_;
-  run->part_began = system_.now();
-  return run;
 }
 
 // A run that is void from the beginning: whoever begins a step meanwhile waits until it has ended.
@@ -300,9 +217,9 @@ void Stepper::rehearse(os::Task done) {
 // By the executor. What fails here fails again where it counts.
 void Stepper::compute_for_nobody(const Run& run) {
   const StepLayout::Segments gradients = layout_.gradients();
-  sums_.open(run.parts.front().v, {.first = gradients.first,
-                                   .count = run.streams ? gradients.count : 0,
-                                   .whole = run.nodes});
+  sums_.open(
+      run.parts.front().v,
+      {.first = gradients.first, .count = run.streams ? gradients.count : 0, .whole = run.nodes});
   SumsSink sink(*this, run, run.parts.front(), nullptr);
   (void)fill(run, run.parts.front(), run.streams ? &sink : nullptr);
   sums_.close();

@@ -48,7 +48,8 @@ struct RecordCopy {
   Bytes reduced;
 };
 
-// Copies whose memory is used again. New memory comes page by page, which takes longer than to copy.
+// Copies whose memory is used again: new memory comes page by page, which takes longer than to copy
+// into it.
 class RecordCopies {
  public:
   // One that nobody else holds, of so many bytes, whatever they are.
