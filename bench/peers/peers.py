@@ -31,7 +31,8 @@ STEP_S, BATCH, EVERY, LOGICAL = 0.05, 96, 20, 6
 SPEED_BATCH, SPEED_STEPS = 64, {"0.4M": 1200, "11M": 120}
 EVENT_AT, STEPS = 60, 300
 PATIENCE_S, LIMIT_S = 75, 240
-FIELDS = ("pause_s", "stall_s", "new_world_s", "steps_redone", "steps_per_second")
+FIELDS = ("pause_s", "stall_s", "new_world_s", "steps_redone", "steps_per_second",
+          "load")
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 WITHOUT_SETTINGS = {"edl"}  # there is nothing to tune
 
@@ -150,7 +151,7 @@ def verdict(rows, calm):
     if any(len(row["digests"]) > 1 for row in rows):
         return "replicas differ"
     want = {digest for row in calm for digest in row["digests"]}
-    if not want:
+    if not want or (rows[0] is calm[0] and len(calm) < 2):
         return "-"
     have = {digest for row in rows for digest in row["digests"]}
     return "same bits" if have == want and len(want) == 1 else "other bits"
@@ -173,13 +174,14 @@ def summed_up(rows):
 
 def table(rows):
     names = {"pause_s": "pause s", "stall_s": "no new step s", "new_world_s": "to the new group s",
-             "steps_redone": "redone", "steps_per_second": "steps/s"}
+             "steps_redone": "redone", "steps_per_second": "steps/s", "load": "load"}
     print("| event | peer | settings | runs | " + " | ".join(names.values()) + " | weights |")
     print("|---|---|---|---|" + "---:|" * len(names) + "---|")
     order = ["kill", "add", "speed", "none"]
     for row in sorted(summed_up(rows), key=lambda row: order.index(row["event"])):
         event = row["event"] + (f" {row['model']}" if row["event"] == "speed" else "")
-        print(f"| {event} | {row['peer']} | {row['settings']} | {row['runs']} | " + " | ".join(
+        settings = "-" if row["peer"] in WITHOUT_SETTINGS else row["settings"]
+        print(f"| {event} | {row['peer']} | {settings} | {row['runs']} | " + " | ".join(
             str(row.get(name, "")) for name in names) + f" | {row['weights']} |")
 
 
