@@ -41,6 +41,7 @@ class TorchTrainee:
         self._flat: dict[int, torch.Tensor] = {}
         self._has_begun = False  # to compute, in this worker
         self._loaders: Loaders | None = None
+        self._members = 1  # who is alone sends nothing, and need not hurry
 
     # The model.
 
@@ -182,7 +183,8 @@ class TorchTrainee:
                 raise errors.InvalidError(
                     f"the loss is {value}: lower the learning rate, set clip_norm, or look at the "
                     f"samples with edl data step --step={part.step}")
-            self.gradients.backward(loss, computing, len(micro), streams=len(micro) == len(loaded))
+            self.gradients.backward(loss, computing, len(micro), streams=(
+                self._members > 1 and len(micro) == len(loaded)))
             total += value * len(micro)
             sums = [before + metric * len(micro) for before, metric in zip(sums, metrics)]
         measured.loss = total
@@ -205,6 +207,7 @@ class TorchTrainee:
 
     def apply(self, step: _core.Step, applied: _core.Applied) -> None:
         wishes.begin_apply(step.step)
+        self._members = step.members
         settings = self.settings
         progress = Progress(step.step, step.epoch, step.seen, step.members)
         if step.members_before and settings.on_resize is not None:

@@ -34,10 +34,10 @@ class Kernel:
     """Cells, one after the other."""
 
     def __init__(self, folder):
-        self.manager = KernelManager(kernel_cmd=[
-            "/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"])
+        self.manager = KernelManager()  # of this interpreter
         self.manager.start_kernel(cwd=folder, env={
-            **os.environ, "PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL})
+            **os.environ, "PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL,
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1"})
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=PATIENCE)
