@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from edl import _core, errors
+from edl._compiled import compile_each_shape
 from edl._feed import seed_all
 from edl._torch_trainee import TorchTrainee, _is_state
 from edl.loop import Loop, networks_of
@@ -27,6 +28,7 @@ class LoopTrainee(TorchTrainee):
         settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
         self.schedulers = loop.optimizer.schedulers if loop.optimizer else []
         super().__init__(settings)
+        compile_each_shape()  # this is the loop's thread
         self._initial = [(tensor, tensor.detach().clone())
                          for _, tensor in (*self.parameters, *self.buffers)]
         self._initial += [(tensor, tensor.clone()) for tensor in self.user.values()]

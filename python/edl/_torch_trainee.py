@@ -13,6 +13,7 @@ from typing import Any, Callable
 import torch
 
 from edl import _core, errors
+from edl._compiled import compile_each_shape, plain_name
 from edl._feed import Feed, feed_of, seed_all
 from edl._optimizer_state import OptimizerState
 from edl.training import AppliedStep, Progress, Settings
@@ -158,6 +159,7 @@ class TorchTrainee:
         self.optimizer_state.loaded()
 
     def _forward(self, batch: tuple[Any, ...]) -> tuple[torch.Tensor, list[float]]:
+        compile_each_shape()
         answer = self.settings.forward(*batch, self.params)
         loss, measured = answer if isinstance(answer, tuple) else (answer, {})
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
@@ -344,7 +346,8 @@ def _named(params: dict[str, Any], what: str) -> list[tuple[str, torch.Tensor]]:
         for prefix, module in net.named_modules(remove_duplicate=False):
             for name, tensor in getattr(module, what).items():
                 if tensor is not None:
-                    words = [prefix, name] if len(nets) == 1 else [own, prefix, name]
+                    words = [plain_name(prefix), name]
+                    words = words if len(nets) == 1 else [own, *words]
                     out.append((".".join(word for word in words if word), tensor))
     return out
 
