@@ -30,7 +30,12 @@ def forward(x, y, params):
     return F.cross_entropy(params["net"](x), y)
 
 
+def on_step(params, step):
+    print("codes", torch._dynamo.utils.counters["stats"]["unique_graphs"])
+
+
 if WHAT == "function":
     forward = torch.compile(forward)
 
-edl.train(model, forward, data, batch=100, logical_workers=8, epochs=1, clip_norm=1.0)
+edl.train(model, forward, data, batch=100, logical_workers=8, epochs=1, clip_norm=1.0,
+          on_step=on_step)
