@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from edl import _core, errors
+from edl._compiled import compile_each_shape
 from edl._feed import seed_all
 from edl._schedule_state import ScheduleState
 from edl._tensors import is_state
@@ -29,6 +30,7 @@ class LoopTrainee(TorchTrainee):
         self.schedulers = loop.optimizer.schedulers if loop.optimizer else []
         self.averages = loop.optimizer.averages if loop.optimizer else []
         super().__init__(settings)
+        compile_each_shape()  # this is the loop's thread
         if self.averages and len(self.modules) != 1:
             raise errors.InvalidError(f"averages follow one network, and there are "
                                       f"{len(self.modules)}: update them in @edl.on_step")

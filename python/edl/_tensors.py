@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from edl import _core, errors
+from edl._compiled import plain_name
 
 _DTYPES = {torch.float32: (2, 32), torch.float64: (2, 64), torch.float16: (2, 16),
            torch.bfloat16: (4, 16), torch.int64: (0, 64), torch.int32: (0, 32),
@@ -38,7 +39,8 @@ def named_tensors(params: dict[str, Any], what: str) -> list[tuple[str, torch.Te
         for prefix, module in net.named_modules(remove_duplicate=False):
             for name, tensor in getattr(module, what).items():
                 if tensor is not None:
-                    words = [prefix, name] if len(nets) == 1 else [own, prefix, name]
+                    words = [plain_name(prefix), name]
+                    words = words if len(nets) == 1 else [own, *words]
                     out.append((".".join(word for word in words if word), tensor))
     return out
 

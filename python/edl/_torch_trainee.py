@@ -11,6 +11,7 @@ from typing import Any, Sequence
 import torch
 
 from edl import _core, errors, facts
+from edl._compiled import compile_each_shape
 from edl._feed import Feed, feed_of, seed_all
 from edl._fingerprint import fingerprint, loaded_blas
 from edl._gradients import Gradients
@@ -134,6 +135,7 @@ class TorchTrainee:
         self.optimizer_state.loaded()
 
     def _forward(self, batch: tuple[Any, ...]) -> tuple[torch.Tensor, list[float]]:
+        compile_each_shape()
         answer = self.settings.forward(*batch, self.params)
         loss, measured = answer if isinstance(answer, tuple) else (answer, {})
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
