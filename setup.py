@@ -46,7 +46,8 @@ setup(
     packages=["edl"],
     package_dir={"edl": "python/edl"},
     package_data={"edl": ["py.typed"]},
-    entry_points={"console_scripts": ["edl = edl.__main__:main"]},
+    entry_points={"console_scripts": ["edl = edl.__main__:main"],
+                  "torchrun.handlers": ["edl = edl.rendezvous:torchrun_backend"]},
     cmdclass={"build_py": WithProgram},
     options={
         "build": {"build_base": "build/wheel"},
