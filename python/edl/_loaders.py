@@ -148,7 +148,14 @@ class _Loader:
         try:
             self.link.sendall(_COUNT.pack(len(pickled)) + pickled)
         except OSError:
-            self._is_dead = True
+            self._died()
+
+    def _died(self) -> None:
+        """Noticed by who asks, or by who waits for an answer."""
+        if not self._is_dead:
+            print("edl: a process that loads samples has died; its worker loads them from now on",
+                  file=sys.stderr, flush=True)
+        self._is_dead = True
 
     def answer(self, feed: Feed, wanted: Wanted) -> tuple[bool, Any]:
         """To the oldest request that has none yet."""
@@ -158,9 +165,7 @@ class _Loader:
                 self._next_room = (self._next_room + 1) % _AHEAD
                 return got
             except OSError:
-                self._is_dead = True
-                print("edl: a process that loads samples has died; its worker loads them from now "
-                      "on", file=sys.stderr, flush=True)
+                self._died()
         return True, feed.load(wanted.samples, wanted.seed, wanted.epoch)
 
 
