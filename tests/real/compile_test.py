@@ -39,7 +39,7 @@ class Compiled(unittest.TestCase):
     def crowd(self, what, reference):
         """Two are killed; those in their places see other shapes first."""
         name = f"{what}-crowd"
-        job = self.run_job(name, what, "--workers=1:3", "--start=2", "--fault=compute@4=kill",
+        job = self.run_job(name, what, "--workers=2:3", "--start=2", "--fault=compute@4=kill",
                            "--fault=compute@9=kill")
         self.assertEqual(len(self.place.fired(name)), 2)
         self.assertIn("join", [view["cause"] for view in job.kind("view")])
