@@ -193,7 +193,7 @@ TEST(Join, one_is_not_waited_for_longer_than_the_window) {
   EXPECT_EQ(a.take_all<Announce>().size(), 1U);
 }
 
-// Is asked by c, which is ready with the state after step 5, as all are; announced.
+// Is asked by c, which is one step behind; announced.
 Bench announced_for_c() {
   Bench a = Bench::member("a", {"a", "b"}, "a");
   a.core.on_wanted({.workers = 3, .by = "ann"});
