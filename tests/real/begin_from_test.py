@@ -175,7 +175,8 @@ class From(Scene):
         self.assertIn("optimizer.safetensors has ", said)
         job = self.begin("before", self.source, "--workers=1")
         self.assertEqual(job.end(), 0, job.account())
-        self.assertLess(job.kind("view")[0]["first_step"], self.stopped)
+        # The one before may be of the step before: it begins with a step that the torn one has.
+        self.assertLessEqual(job.kind("view")[0]["first_step"], self.stopped)
 
 
 if __name__ == "__main__":
