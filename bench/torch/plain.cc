@@ -1,7 +1,7 @@
 // The same training as a loop of its author's, in one process: V parts are computed one after the
 // other, their gradients are added, the optimizer takes one step.
-//   torch_plain MODEL BATCH V SECONDS [PARTS]     PARTS of the V only: what one of several does
-// Prints steps a second.
+//   torch_plain MODEL BATCH V SECONDS [PARTS [tell]]  PARTS of the V only: what one of several does
+// Prints steps a second; with `tell` also the time and the number of a step ten times a second.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,11 +29,13 @@ int main(int argc, char** argv) {
   const std::uint64_t logical = std::stoull(argv[3]);
   const double limit = std::stod(argv[4]);
   const std::uint64_t parts = argc > 5 ? std::stoull(argv[5]) : logical;
+  const bool tells = argc > 6;
   const auto net = model->make();
   const auto optimizer = edl::bench::measured_optimizer(*net);
   const auto data = edl::bench::measured_data(*model);
   std::vector<double> times;
   std::uint64_t at = 0;
+  double told = 0;
   const Clock::time_point begin = Clock::now();
   while (seconds_since(begin) < limit) {
     const Clock::time_point step = Clock::now();
@@ -49,6 +51,12 @@ int main(int argc, char** argv) {
     }
     optimizer->step();
     times.push_back(seconds_since(step));
+    if (tells && seconds_since(begin) - told > 0.1) {
+      told = seconds_since(begin);
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      std::printf("%.6f %zu\n", std::chrono::duration<double>(now).count(), times.size());
+      std::fflush(stdout);
+    }
   }
   // The first steps find everything cold.
   const std::size_t cold = times.size() / 5;

@@ -57,6 +57,13 @@ void Core::on_view(const model::View& view, model::Revision revision) {
   look();
 }
 
+bool Core::is_undisturbed() const {
+  if (!leading_ || !is_training() || owed_ || leaving_ || must_change_) return false;
+  if (view_->members.size() >= wanted_.workers) return true;
+  return std::ranges::all_of(
+      registered_, [&](const auto& entry) { return entry.first == self_ || entry.second.exited; });
+}
+
 void Core::step_down() {
   leading_ = false;
   change_ = {};

@@ -57,6 +57,7 @@ class Core {
   void on_terms(const Terms& terms);            // of the state that it loaded from disk
   void on_no_state(const std::string& reason);  // getting it failed; begin anew
   void on_applying() { busy_ = true; }
+  void on_not_applied() { busy_ = false; }
   void on_completed(const model::Position& here);
   void on_leave(model::Cause cause);  // it has to go
   void on_speed(double samples_per_second);
@@ -72,6 +73,7 @@ class Core {
   bool leads() const { return leading_; }
   bool is_member() const { return entered_ != model::Generation(); }
   bool is_training() const { return is_member() && !left_ && view_->halt.empty(); }
+  bool is_undisturbed() const;  // it trains and leads, and nobody is there who could join
   const model::Position& here() const { return here_; }
   bool has_state() const { return has_state_; }
   // As a joiner: a leader was told what it has, and a view may count on just that.

@@ -67,6 +67,7 @@ class Membership {
   void on_batch(std::uint64_t global, const std::string& reason);
   void on_no_state(const std::string& reason);
   void on_applying() { core_.on_applying(); }
+  void on_not_applied() { core_.on_not_applied(); }
   void on_completed(const model::Position& here, Duration step);
   void on_speed(double samples_per_second) { core_.on_speed(samples_per_second); }
   void on_leave(model::Cause cause);

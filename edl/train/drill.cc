@@ -1,5 +1,7 @@
 #include "edl/train/drill.h"
 
+#include <algorithm>
+
 namespace edl::train {
 namespace {
 
@@ -21,6 +23,12 @@ Drill::Drill(os::System& system, std::string dir, model::WorkerId self,
     other.push_back({fault, true});  // keeps the numbers equal
     list.push_back({std::move(fault), spent});
   }
+}
+
+bool Drill::is_armed() const {
+  return std::ranges::any_of(faults_, [&](const Armed& armed) {
+    return !armed.spent && armed.fault.worker.value_or(self_) == self_;
+  });
 }
 
 bool Drill::claim(std::size_t number) {

@@ -22,6 +22,8 @@ class Drill {
   Drill(os::System& system, std::string dir, model::WorkerId self, std::vector<model::Fault> faults,
         Events events);
 
+  // Whether something may strike this worker yet.
+  bool is_armed() const;
   // On the loop.
   void enter(model::FaultPhase phase, model::Step step);
   // For phases of writing, on the thread that writes.

@@ -77,6 +77,7 @@ Replay::Replay(os::System& system, Executor& executor, Trainee& trainee, ReplayP
       events_(std::move(events)),
       stepper_(system, executor, trainee, until(plan_.rules, plan_.last), plan_.seed,
                {.applying = [](model::Step) {},
+                .not_applied = [] {},
                 .completed = [this](const model::Position&, Duration) { completed(); },
                 .stable = [](model::Step) {},
                 .violated = [this](model::Rank, const Error& error) { events_.ended(error); },
@@ -84,7 +85,8 @@ Replay::Replay(os::System& system, Executor& executor, Trainee& trainee, ReplayP
                 .failed = [this](model::Step, std::optional<model::LogicalWorker>,
                                  const Error& error) { events_.ended(error); },
                 .computed = [](const Part&, model::Generation) {},
-                .phase = [](Phase, model::Step) {}}) {}
+                .phase = [](Phase, model::Step) {},
+                .goes_on = [] { return false; }}) {}
 
 void Replay::start() {
   if (!trainee_.samples().is_known()) {

@@ -10,11 +10,6 @@ constexpr std::size_t kPartsMeasured = 17;
 constexpr std::size_t kPartsAtLeast = 5;
 constexpr std::uint64_t kStepsAhead = 4;  // of which the samples of a stream should be known
 
-std::uint32_t filled_parts(const model::StepPlan& plan, std::uint32_t logical_workers) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(plan.positions.size(), logical_workers));
-}
-
 collective::Buffer buffer_of(ConstBytes sum) {
   return {const_cast<std::byte*>(sum.data()), sum.size()};
 }
@@ -95,7 +90,7 @@ void Stepper::enter(const model::View& view, model::Rank own,
   view_ = view;
   own_ = own;
   begun_ = false;
-  if (run_) run_->is_void.raise();
+  stop_run();
   part_speeds_.clear();
   all_reduce_.leave();
   links_.clear();
@@ -116,8 +111,20 @@ void Stepper::leave() {
   view_.reset();
   lacks_samples_ = false;
   begun_ = false;
-  if (run_) run_->is_void.raise();
+  stop_run();
   all_reduce_.leave();
+}
+
+void Stepper::stop_run() {
+  if (!run_) return;
+  run_->is_void->raise();
+  take_back_permit(*run_);
+}
+
+void Stepper::take_back_permit(Run& run) {
+  if (!run.permit.take_back()) return;
+  applying_ = false;
+  events_.not_applied();
 }
 
 Result<void> Stepper::on_bulk(model::Rank from, const wire::Header& header, std::uint64_t offset,
@@ -143,7 +150,7 @@ void Stepper::wait_for_samples() {
 // What this member has computed already for the same samples stays valid.
 void Stepper::begin_step() {
   if (!view_ || begun_ || applying_ || rules_.is_finished(here_)) return;
-  if (run_ && run_->is_void.is_raised()) return;  // it uses the sums still
+  if (run_ && run_->is_void->is_raised()) return;  // it uses the sums still
   const std::optional<model::StepPlan> planned = plan_from(here_);
   if (!trainee_.samples().is_known()) {
     events_.wants(here_.position + kStepsAhead * view_->batch.global + 1);
@@ -167,7 +174,7 @@ bool Stepper::is_alone() const {
 }
 
 void Stepper::set_plan(const model::StepPlan& plan) {
-  if (!plan_ || !is_same(*plan_, plan)) sums_.begin(filled_parts(plan, rules_.logical_workers));
+  if (!plan_ || !is_same(*plan_, plan)) sums_.begin(filled_parts(plan));
   plan_ = plan;
 }
 
@@ -177,7 +184,7 @@ void Stepper::compute_next() {
   const std::vector<model::LogicalWorker> missing = sums_.missing(own);
   if (missing.empty()) return;
   tell_computing();
-  if (view_) start(run_of(missing));
+  if (view_) start(run_of(*plan_, missing));
 }
 
 void Stepper::tell_computing() {
@@ -187,8 +194,16 @@ void Stepper::tell_computing() {
 
 void Stepper::start(std::shared_ptr<Run> run) {
   run_ = run;
-  executor_.run_pieces([this, run = std::move(run)] { return compute_part(*run); },
+  executor_.run_pieces([this, run = std::move(run)]() mutable { return advance(run); },
                        [this] { computed(*std::exchange(run_, nullptr)); });
+}
+
+// By the executor.
+bool Stepper::advance(std::shared_ptr<Run>& run) {
+  if (run->next == run->parts.size()) return go_on(run);
+  const bool is_void = run->is_void->is_raised();
+  if (!is_void && compute_part(*run)) return true;
+  return !is_void && !run->error && run->permit.is_given();
 }
 
 // A run that is void from the beginning: whoever begins a step meanwhile waits until it has ended.
@@ -202,10 +217,10 @@ void Stepper::rehearse(os::Task done) {
   run->nodes = {{0, 1}};
   run->parts = {part_of(plan, model::LogicalWorker(0), batch.micro)};
   run->streams = trainee_.streams_gradients() && !measures_noise(plan.step);
-  run->is_void.raise();
+  run->is_void->raise();
   run_ = run;
   plan_.reset();
-  sums_.begin(filled_parts(plan, rules_.logical_workers));
+  sums_.begin(filled_parts(plan));
   executor_.run([this, run] { compute_for_nobody(*run); },
                 [this, done = std::move(done)] {
                   run_ = nullptr;
@@ -226,10 +241,9 @@ void Stepper::compute_for_nobody(const Run& run) {
   std::memset(reduced_.get(), 0, layout_.layout().reduced_bytes());
 }
 
-// By the executor. A drill of slowness computes the same again and again.
+// By the executor. A drill of slowness computes the same again and again. Says whether there is a
+// next one.
 bool Stepper::compute_part(Run& run) {
-  // Other work may have come between, and somebody may write into the state by now.
-  if (run.is_void.is_raised()) return false;
   const Part& part = run.parts[run.next++];
   const bool is_last = run.next == run.parts.size();
   if (!is_last) trainee_.upcoming(run.parts[run.next]);
@@ -255,7 +269,7 @@ bool Stepper::compute_part(Run& run) {
   const Time now = system_.now();
   const double took = seconds(now - std::exchange(run.part_began, now));
   if (took > 0) run.speeds.push_back(static_cast<double>(part.indices.size()) / took);
-  return !is_last && !run.is_void.is_raised();
+  return !is_last && !run.is_void->is_raised();
 }
 
 // Into the room of the sums.
@@ -276,12 +290,14 @@ Result<void> Stepper::fill(const Run& run, const Part& part, GradientSink* gradi
   return {};
 }
 
-void Stepper::computed(const Run& run) {
+void Stepper::computed(Run& run) {
   if (run.error) {
     const Part& part = run.parts[run.next - 1];
     return events_.failed(part.step, part.v, *run.error);
   }
   measure(run);
+  if (run.going_on && run.going_on->is_applied) return went_on(*run.going_on);
+  take_back_permit(run);  // it came too late
   if (!view_) return;
   if (!begun_) return begin_step();  // another view has begun meanwhile
   contribute();

@@ -16,6 +16,7 @@
 #include "edl/model/order.h"
 #include "edl/model/view.h"
 #include "edl/os/flag.h"
+#include "edl/os/permit.h"
 #include "edl/train/executor.h"
 #include "edl/train/node_sums.h"
 #include "edl/train/phases.h"
@@ -24,8 +25,9 @@
 namespace edl::train {
 
 struct StepperEvents {
-  // From now on until `completed` the state is being changed.
+  // From now on until `completed` or `not_applied` the state may be changed.
   std::function<void(model::Step)> applying;
+  std::function<void()> not_applied;
   // The step is applied; `here` is where the next one begins. `took`: since the one before.
   std::function<void(const model::Position& here, Duration took)> completed;
   // Every member has this step.
@@ -38,8 +40,11 @@ struct StepperEvents {
   std::function<void(model::Step, std::optional<model::LogicalWorker>, const Error&)> failed;
   // A part was computed, before anything of it is sent. Called by the executor.
   std::function<void(const Part&, model::Generation)> computed;
-  // About to do this.
+  // About to do this. Not told where it `goes_on`.
   std::function<void(Phase, model::Step)> phase;
+  // Whether the step after this one may be applied, and the next one begun, before anybody is
+  // asked.
+  std::function<bool()> goes_on;
 };
 
 class Stepper {
@@ -76,6 +81,8 @@ class Stepper {
   // Applies the record of the next step; it answers by `completed`. While no view is entered.
   Result<void> apply(const model::StepRecordHeader& record, ConstBytes reduced);
 
+  // Steps that the executor has applied without asking.
+  std::uint64_t gone_on() const { return gone_on_; }
   // Whether the program asked for a checkpoint of the state after the last completed step.
   bool saves() const { return saves_; }
 
@@ -86,6 +93,11 @@ class Stepper {
   void slow_down(double factor) { slowness_ = factor; }
 
  private:
+  struct Outcome {
+    Result<Applied> applied = Applied();
+    std::optional<double> norm{};  // of the gradient, where it is measured
+  };
+  struct GoingOn;
   // Parts that make one sum, computed one after the other by the executor; shared with it until
   // they are done.
   struct Run {
@@ -97,12 +109,27 @@ class Stepper {
     std::vector<model::TreeNode> nodes{};  // whose sums this member makes
     bool sends_early = false;              // while they are made
     double slowness = 1;
-    os::Flag is_void{};  // no part is begun any more
+    // No part is begun any more; of those that go on behind it, too.
+    std::shared_ptr<os::Flag> is_void = std::make_shared<os::Flag>();
+    std::unique_ptr<GoingOn> going_on{};  // how, once there is a permit to
+    os::Permit permit{};
 
     std::size_t next = 0;  // part to compute
     Time part_began{};
     std::vector<double> speeds{};  // samples a second, of each part
     std::optional<Error> error{};  // of the part that was computed last
+  };
+  // What the executor does behind the parts of a run without asking: it applies the step, which is
+  // this member's alone, and begins the next run.
+  struct GoingOn {
+    model::StepPlan plan;  // of the next run
+    std::uint32_t parts = 0;
+    std::shared_ptr<Run> next{};  // null behind the last step
+    std::optional<std::uint32_t> members_before{};
+    model::StepRecordHeader record{};
+    Numbers reduced{};
+    Outcome outcome{};
+    bool is_applied = false;
   };
   // A sum that is sent while it is computed.
   struct EarlySum {
@@ -117,37 +144,44 @@ class Stepper {
   void begin_step();
   void set_plan(const model::StepPlan& plan);
   std::optional<model::StepPlan> plan_from(const model::Position& at) const;
+  std::uint32_t filled_parts(const model::StepPlan& plan) const;
   void wait_for_samples();
   Part part_of(const model::StepPlan& plan, model::LogicalWorker v, std::uint64_t micro) const;
-  std::optional<Part> part_behind(std::span<const model::LogicalWorker> missing) const;
+  std::optional<Part> part_behind(const model::StepPlan& plan,
+                                  std::span<const model::LogicalWorker> missing) const;
   void compute_next();
   void tell_computing();
-  std::shared_ptr<Run> run_of(const std::vector<model::LogicalWorker>& missing) const;
+  std::shared_ptr<Run> run_of(const model::StepPlan& plan,
+                              const std::vector<model::LogicalWorker>& missing) const;
   std::shared_ptr<Run> run_ahead();
   void start(std::shared_ptr<Run> run);
-  std::vector<model::TreeNode> own_nodes() const;
+  void stop_run();
+  void take_back_permit(Run& run);
+  std::vector<model::TreeNode> own_nodes(std::uint32_t parts) const;
+  bool advance(std::shared_ptr<Run>& run);
   bool compute_part(Run& run);
   void compute_for_nobody(const Run& run);
   Result<void> fill(const Run& run, const Part& part, GradientSink* gradients);
   void contribute_early(const EarlySum& sum, std::size_t segment, std::uint64_t offset);
-  void computed(const Run& run);
+  void computed(Run& run);
   void measure(const Run& run);
   void contribute();
   void reduce_alone();
+  model::StepRecordHeader record_of(const model::StepPlan& plan) const;
   void begin_record(model::Step step);
   void on_reduced(model::Step step, const model::Digest& digest);
-  double lr_factor() const;  // of the step that was recorded last
+  double lr_factor(const model::StepRecordHeader& record) const;
   std::uint64_t seen(const model::StepRecordHeader& record) const;
   bool measures_noise(model::Step step) const;
   void measure_noise(double whole);
-  std::optional<std::uint32_t> members_before() const;
+  std::optional<std::uint32_t> members_before(const model::StepRecordHeader& record) const;
   void apply_reduced();
-  struct Outcome {
-    Result<Applied> applied = Applied();
-    std::optional<double> norm{};  // of the gradient, where it is measured
-  };
-  Outcome update();
+  Outcome update(const model::StepRecordHeader& record, ConstBytes reduced,
+                 std::optional<std::uint32_t> members_before);
   void applied(const Outcome& outcome);
+  void permit_to_go_on(Duration took);
+  bool go_on(std::shared_ptr<Run>& run);
+  void went_on(GoingOn& by);
   model::Position after(const model::StepRecordHeader& record) const;
 
   os::System& system_;
@@ -158,6 +192,7 @@ class Stepper {
   const StepperEvents events_;
   const StepLayout layout_;
   Numbers reduced_;
+  Numbers spare_;  // for a run that goes on
   collective::HostAdder adder_;
   collective::AllReduce all_reduce_;
   NodeSums sums_;  // belongs to the executor while there is a `run_`
@@ -175,6 +210,7 @@ class Stepper {
   bool applying_ = false;
   std::vector<model::TreeNode> contributed_;
   model::StepRecordHeader record_;
+  std::uint64_t gone_on_ = 0;
   bool saves_ = false;
   Time last_completed_;
   std::deque<double> part_speeds_;  // in this view

@@ -7,6 +7,9 @@ namespace edl::train {
 namespace {
 
 constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
+// How long a step takes at most where it is worth while to go on without asking: two threads that
+// wake each other cost about half a millisecond, and to go on costs the memory of one more record.
+constexpr Duration kGoesOnBelow = 100ms;
 
 }  // namespace
 
@@ -33,17 +36,22 @@ void Stepper::on_reduced(model::Step step, const model::Digest& digest) {
   apply_reduced();
 }
 
+model::StepRecordHeader Stepper::record_of(const model::StepPlan& plan) const {
+  model::StepRecordHeader record;
+  record.generation = view_->generation;
+  record.members = view_->crowd().members;
+  record.step = plan.step;
+  record.epoch = plan.epoch;
+  record.position = plan.positions.from;
+  record.samples = plan.positions.size();
+  record.ends_epoch = plan.ends_epoch;
+  record.hyper["lr_factor"] = lr_factor(record);
+  return record;
+}
+
 void Stepper::begin_record(model::Step step) {
   EDL_CHECK(plan_ && plan_->step == step);
-  record_ = {};
-  record_.generation = view_->generation;
-  record_.members = view_->crowd().members;
-  record_.step = step;
-  record_.epoch = plan_->epoch;
-  record_.position = plan_->positions.from;
-  record_.samples = plan_->positions.size();
-  record_.ends_epoch = plan_->ends_epoch;
-  record_.hyper["lr_factor"] = lr_factor();
+  record_ = record_of(*plan_);
   begun_ = false;
 }
 
@@ -64,9 +72,9 @@ void Stepper::measure_noise(double whole) {
 }
 
 // A function of the view and of the samples up to the end of the step.
-double Stepper::lr_factor() const {
+double Stepper::lr_factor(const model::StepRecordHeader& record) const {
   const batch::Rate rate{view_->lr_factor, view_->ramp};
-  return rate.at(record_.step) * batch::warmup_factor(seen(record_), rules_.warmup_samples);
+  return rate.at(record.step) * batch::warmup_factor(seen(record), rules_.warmup_samples);
 }
 
 Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {
@@ -97,9 +105,9 @@ std::uint64_t Stepper::seen(const model::StepRecordHeader& record) const {
   return before + record.position + record.samples;
 }
 
-std::optional<std::uint32_t> Stepper::members_before() const {
+std::optional<std::uint32_t> Stepper::members_before(const model::StepRecordHeader& record) const {
   const bool is_first = trained_by_.members == 0;
-  if (is_first || trained_by_.generation == record_.generation) return std::nullopt;
+  if (is_first || trained_by_.generation == record.generation) return std::nullopt;
   return trained_by_.members;
 }
 
@@ -112,35 +120,36 @@ void Stepper::apply_reduced() {
   auto outcome = std::make_shared<Outcome>();
   executor_.run(
       [this, outcome, ahead] {
-        *outcome = update();
+        *outcome = update(record_, reduced(), members_before(record_));
         if (!ahead) return;
         ahead->part_began = system_.now();
-        if (!outcome->applied.ok()) ahead->is_void.raise();
+        if (!outcome->applied.ok()) ahead->is_void->raise();
       },
       [this, outcome] { applied(*outcome); });
   if (ahead) start(ahead);
 }
 
 // By the executor.
-Stepper::Outcome Stepper::update() {
+Stepper::Outcome Stepper::update(const model::StepRecordHeader& record, ConstBytes reduced,
+                                 std::optional<std::uint32_t> members_before) {
   Outcome outcome;
-  const std::vector<ConstBytes> spans = layout_.cut(reduced());
-  const auto factor = record_.hyper.find("lr_factor");
-  if (!record_.squared_norms.empty()) outcome.norm = layout_.squared_norm(reduced());
+  const std::vector<ConstBytes> spans = layout_.cut(reduced);
+  const auto factor = record.hyper.find("lr_factor");
+  if (!record.squared_norms.empty()) outcome.norm = layout_.squared_norm(reduced);
   outcome.applied =
-      trainee_.apply({.step = record_.step,
-                      .generation = record_.generation,
-                      .epoch = record_.epoch,
-                      .samples = record_.samples,
-                      .seen = seen(record_),
-                      .loss = record_.mean_loss(),
-                      .lr_factor = factor == record_.hyper.end() ? 1.0 : factor->second,
+      trainee_.apply({.step = record.step,
+                      .generation = record.generation,
+                      .epoch = record.epoch,
+                      .samples = record.samples,
+                      .seen = seen(record),
+                      .loss = record.mean_loss(),
+                      .lr_factor = factor == record.hyper.end() ? 1.0 : factor->second,
                       .lr_rule = rules_.lr_rule,
-                      .found_inf = record_.found_inf,
+                      .found_inf = record.found_inf,
                       .sums = layout_.of_trainee(spans),
-                      .evaluation = record_.evaluation,
-                      .members = record_.members,
-                      .members_before = members_before()});
+                      .evaluation = record.evaluation,
+                      .members = record.members,
+                      .members_before = members_before});
   return outcome;
 }
 
@@ -160,6 +169,66 @@ void Stepper::applied(const Outcome& outcome) {
   last_completed_ = now;
   events_.completed(here_, took);
   begin_step();
+  permit_to_go_on(took);
+}
+
+// The step that is computed now may be applied as soon as its parts are there. All that must see
+// the state before it has been asked of the executor by now.
+void Stepper::permit_to_go_on(Duration took) {
+  const bool is_short = took > Duration() && took < kGoesOnBelow;
+  if (!is_short || !view_ || !begun_ || applying_ || !run_ || run_->going_on) return;
+  if (!is_alone() || !events_.goes_on()) return;
+  auto by = std::make_unique<GoingOn>();
+  by->record = record_of(*plan_);
+  by->members_before = members_before(by->record);
+  const model::Position next = plan_->after();
+  const auto plan = rules_.is_finished(next) ? std::nullopt : plan_from(next);
+  if (plan) {
+    std::vector<model::LogicalWorker> all;
+    by->parts = filled_parts(*plan);
+    for (std::uint32_t v = 0; v < by->parts; ++v) all.emplace_back(v);
+    by->plan = *plan;
+    by->next = run_of(*plan, all);
+    by->next->is_void = run_->is_void;
+  }
+  if (!spare_) spare_ = zero_numbers(layout_.layout().reduced_bytes());
+  by->reduced = std::move(spare_);
+  applying_ = true;
+  events_.applying(plan_->step);
+  run_->going_on = std::move(by);
+  run_->permit.give();
+}
+
+// By the executor.
+bool Stepper::go_on(std::shared_ptr<Run>& run) {
+  if (run->is_void->is_raised() || !run->permit.use()) return false;
+  GoingOn& by = *run->going_on;
+  sums_.exchange({0, sums_.parts()}, by.reduced);
+  const ConstBytes reduced(by.reduced.get(), layout_.layout().reduced_bytes());
+  layout_.read(reduced, by.record);
+  by.outcome = update(by.record, reduced, by.members_before);
+  by.is_applied = true;
+  if (!by.next || !by.outcome.applied.ok()) return false;
+  sums_.begin(by.parts);
+  by.next->part_began = system_.now();
+  const std::shared_ptr<Run> behind = std::exchange(run, by.next);
+  executor_.tell([this, behind] {
+    run_ = behind->going_on->next;
+    plan_ = behind->going_on->plan;
+    measure(*behind);
+    went_on(*behind->going_on);
+  });
+  return true;
+}
+
+void Stepper::went_on(GoingOn& by) {
+  ++gone_on_;
+  events_.stable(here_.step);
+  spare_ = std::exchange(reduced_, std::move(by.reduced));
+  record_ = std::move(by.record);
+  record_.digest = collective::step_digest(layout_.layout(), reduced());
+  begun_ = false;
+  applied(by.outcome);
 }
 
 }  // namespace edl::train

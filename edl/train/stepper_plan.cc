@@ -20,6 +20,11 @@ std::optional<model::StepPlan> Stepper::plan_from(const model::Position& at) con
   return model::next_step(at, samples.known(), view_->batch.global);
 }
 
+std::uint32_t Stepper::filled_parts(const model::StepPlan& plan) const {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(plan.positions.size(), rules_.logical_workers));
+}
+
 Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v,
                       std::uint64_t micro) const {
   Part part{.step = plan.step,
@@ -35,9 +40,10 @@ Part Stepper::part_of(const model::StepPlan& plan, model::LogicalWorker v,
 }
 
 // The first of those that are missing, else one of the next step, when nothing changes until then.
-std::optional<Part> Stepper::part_behind(std::span<const model::LogicalWorker> missing) const {
-  if (!missing.empty()) return part_of(*plan_, missing.front(), view_->batch.micro);
-  const model::Position after = plan_->after();
+std::optional<Part> Stepper::part_behind(const model::StepPlan& plan,
+                                         std::span<const model::LogicalWorker> missing) const {
+  if (!missing.empty()) return part_of(plan, missing.front(), view_->batch.micro);
+  const model::Position after = plan.after();
   if (rules_.is_finished(after)) return std::nullopt;
   const std::optional<model::StepPlan> next = plan_from(after);
   const model::LogicalWorker v = view_->members[own_.value()].logical.front();
@@ -54,21 +60,21 @@ std::shared_ptr<Stepper::Run> Stepper::run_ahead() {
   if (!plan) return nullptr;
   set_plan(*plan);
   const auto missing = sums_.missing(view_->members[own_.value()].logical);
-  return missing.empty() ? nullptr : run_of(missing);
+  return missing.empty() ? nullptr : run_of(*plan, missing);
 }
 
-std::vector<model::TreeNode> Stepper::own_nodes() const {
+std::vector<model::TreeNode> Stepper::own_nodes(std::uint32_t parts) const {
   std::vector<model::LogicalWorker> filled = view_->members[own_.value()].logical;
-  std::erase_if(filled, [&](model::LogicalWorker v) { return v.value() >= sums_.parts(); });
-  return model::cover(filled, sums_.parts());
+  std::erase_if(filled, [&](model::LogicalWorker v) { return v.value() >= parts; });
+  return model::cover(filled, parts);
 }
 
 // Those that the first sum of ours that is not whole lacks.
 std::shared_ptr<Stepper::Run> Stepper::run_of(
-    const std::vector<model::LogicalWorker>& missing) const {
+    const model::StepPlan& plan, const std::vector<model::LogicalWorker>& missing) const {
   auto run = std::make_shared<Run>();
   run->generation = view_->generation;
-  run->nodes = own_nodes();
+  run->nodes = own_nodes(filled_parts(plan));
   run->sends_early = !is_alone();
   const auto is_of = [](const model::TreeNode& node, model::LogicalWorker v) {
     return node.lo <= v.value() && v.value() < node.hi;
@@ -79,12 +85,12 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
   const auto end =
       std::ranges::find_if_not(missing, [&](model::LogicalWorker v) { return is_of(*node, v); });
   for (auto v = missing.begin(); v != end; ++v) {
-    run->parts.push_back(part_of(*plan_, *v, view_->batch.micro));
+    run->parts.push_back(part_of(plan, *v, view_->batch.micro));
   }
-  if (trainee_.loads_ahead()) run->behind = part_behind(std::span(end, missing.end()));
-  run->evaluates = layout_.evaluation().is_due(plan_->epoch, plan_->positions.from);
+  if (trainee_.loads_ahead()) run->behind = part_behind(plan, std::span(end, missing.end()));
+  run->evaluates = layout_.evaluation().is_due(plan.epoch, plan.positions.from);
   // The norm of a part needs all of it at once.
-  run->streams = trainee_.streams_gradients() && !measures_noise(plan_->step);
+  run->streams = trainee_.streams_gradients() && !measures_noise(plan.step);
   run->slowness = slowness_;
   run->part_began = system_.now();
   return run;

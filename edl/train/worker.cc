@@ -46,6 +46,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                }}),
       stepper_(system, places.training, trainee, options_.membership.rules, options_.seed,
                {.applying = [this](model::Step) { membership_.on_applying(); },
+                .not_applied = [this] { membership_.on_not_applied(); },
                 .completed = [this](const model::Position& here,
                                     Duration took) { on_completed(here, took); },
                 .stable =
@@ -62,7 +63,8 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                                  const Error& error) { on_program_failed(step, v, error); },
                 .computed = [this](const Part& part,
                                    model::Generation generation) { trace(part, generation); },
-                .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); }}),
+                .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); },
+                .goes_on = [this] { return !drill_.is_armed() && core().is_undisturbed(); }}),
       keeper_(system, places.files, options_.dir, options_.membership.id),
       giver_(membership_.mesh(), state_layout(trainee.state()),
              {.copy_state = [this](auto done) { copy_for_joiner(std::move(done)); },

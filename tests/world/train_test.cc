@@ -110,7 +110,7 @@ std::vector<std::string> wanted_hits() {
       "view.ramp",         "view.batch",      "view.ramp",          "halt.waiting",
       "halt.finished",     "view.start",      "view.join",          "view.death",
       "view.scale",        "view.resume",     "view.rebalance",     "view.straggler",
-      "view.successor"};
+      "view.successor",    "train.gone_on"};
   for (std::uint64_t i = 0; i < kPhases; ++i) {
     hits.push_back(text("drill.", name(static_cast<model::FaultPhase>(i))));
   }

@@ -103,6 +103,7 @@ class TrainWorld::Member final : public os::Program {
     owner_.checker_.on_ended(id_);
     const bool leads = worker_.core().leads();
     owner_.count_drills(host_, leads);
+    if (worker_.stepper().gone_on() > 0) owner_.world_.trace().hit("train.gone_on");
     if (leads) owner_.world_.trace().hit(text("leader_lost.", worker_.core().change_phase()));
   }
 
