@@ -30,10 +30,16 @@ Result<std::uint64_t> StateCopy::check(std::span<const Tensor> tensors) const {
   return needed;
 }
 
+void StateCopy::make_room(std::uint64_t bytes) {
+  if (block_.size() >= bytes) return;
+  tensors_.clear();
+  block_ = Bytes(bytes);
+}
+
 Result<void> StateCopy::take(std::span<const Tensor> tensors, State state) {
   tensors_.clear();
   EDL_TRY(const std::uint64_t needed, check(tensors));
-  if (block_.size() < needed) block_ = Bytes(needed);
+  make_room(needed);
   std::uint64_t at = 0;
   std::vector<Tensor> copies(tensors.begin(), tensors.end());
   for (Tensor& copy : copies) {

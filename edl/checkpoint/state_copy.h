@@ -24,6 +24,9 @@ class StateCopy {
   StateCopy(const StateCopy&) = delete;
   StateCopy& operator=(const StateCopy&) = delete;
 
+  // Memory for so many bytes, in advance: new memory comes page by page, which takes longer than to
+  // copy into it.
+  void make_room(std::uint64_t bytes);
   // Replaces what was copied before. Every name begins with one of the prefixes. After an error
   // the copy is empty.
   Result<void> take(std::span<const Tensor> tensors, State state);

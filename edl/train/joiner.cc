@@ -115,7 +115,6 @@ Result<void> Joiner::on_state(const model::WorkerId& from, const Json& body) {
       missing_.push_back({at, std::min(bytes, at + kRangeBytes), 0});
     }
     std::reverse(missing_.begin(), missing_.end());
-    send(from, {{"kind", "want_records"}, {"copy", copy}});
   } else if (state.position != state_->position || bytes != bytes_) {
     send(from, {{"kind", "enough"}});
     return {};
@@ -145,7 +144,7 @@ Result<void> Joiner::on_bulk(const model::WorkerId& from, const wire::Header& he
     if (coming == records_.end() || coming->second.filled == reduced_bytes_) return {};
     const std::uint64_t at = header.second + offset;
     if (at != coming->second.filled || piece.size() > reduced_bytes_ - at) return {};
-    std::memcpy(coming->second.record->reduced.data() + at, piece.data(), piece.size());
+    std::memcpy(coming->second.record->numbers.get() + at, piece.data(), piece.size());
     coming->second.filled += piece.size();
     if (coming->second.filled == reduced_bytes_) apply_next();
     return {};
@@ -186,7 +185,10 @@ void Joiner::place(std::uint64_t at, ConstBytes piece) {
   put(ledger_);
 }
 
+// Records come only now: steps may make them faster than a link carries them, and the state would
+// wait behind them all.
 void Joiner::finish_state() {
+  send(records_from_, {{"kind", "want_records"}, {"copy", sources_[records_from_].copy}});
   for (const auto& [id, source] : sources_) {
     if (id != records_from_) send(id, {{"kind", "enough"}});
   }
@@ -221,6 +223,11 @@ Result<void> Joiner::on_record(const model::WorkerId& from, const Json& body) {
     fail("it does not keep up with the others");
     return {};
   }
+  // Asked for again while it was on its way: the bytes that are here stay here.
+  const auto known = records_.find(step);
+  if (known != records_.end() && known->second.record->header.generation == header.generation) {
+    return {};
+  }
   Coming coming{.record = copies_.take(bytes)};
   coming.record->header = std::move(header);
   records_[step] = std::move(coming);
@@ -233,12 +240,10 @@ void Joiner::take_record(const model::WorkerId& from, model::Step step, model::S
     applying_ = false;
     records_.erase(records_.begin(), records_.upper_bound(here));
   }
+  const bool is_on_its_way = records_.contains(step) && is_giver(from);
   demanded_ = std::max(demanded_, step);
   demanded_from_ = from;
-  const auto known = records_.find(step);
-  if (known == records_.end() || known->second.filled < reduced_bytes_) {
-    send(from, {{"kind", "want_record"}, {"step", step}});
-  }
+  if (!is_on_its_way) send(from, {{"kind", "want_record"}, {"step", step}});
   apply_next();
 }
 
@@ -268,6 +273,9 @@ void Joiner::apply_next() {
 }
 
 void Joiner::on_link_lost(const model::WorkerId& id) {
+  if (is_giver(id)) {  // what was on its way does not come any more
+    std::erase_if(records_, [&](const auto& one) { return one.second.filled < reduced_bytes_; });
+  }
   if (!joining_ || !asked_.contains(id)) return;
   asked_.erase(id);
   if (id == records_from_) return fail(text("lost ", id, ", which gave the records"));

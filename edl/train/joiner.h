@@ -16,7 +16,7 @@ struct JoinerEvents {
   // All bytes are in place: the state after `state.position.step`, and the ledger up to there.
   std::function<void(const checkpoint::State& state, Bytes ledger)> loaded;
   // The next record, which may be applied now. Answered by `applied`.
-  std::function<void(const RecordCopy&)> apply;
+  std::function<void(RecordCopy&)> apply;
   // Whether a leader counts on the state as it is: only what it asks for is applied.
   std::function<bool()> holds_still;
   std::function<void(const std::string& reason)> failed;

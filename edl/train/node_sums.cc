@@ -78,6 +78,7 @@ void NodeSums::open(model::LogicalWorker v, const Streamed& streamed) {
   }
   coming.key = {node.lo, node.hi};
   coming.keeps = std::ranges::find(streamed.whole, node) == streamed.whole.end();
+  coming.spares = streamed.spares;
   coming_ = std::move(coming);
 }
 
@@ -92,7 +93,7 @@ void NodeSums::fold(std::size_t segment, std::uint64_t offset, GradientPiece pie
   std::vector<const std::byte*> sums;
   for (const Key& key : coming_->neighbours) {
     Storage& neighbour = sums_.at(key);
-    const GradientPiece& one = kept.emplace_back(take_kept(neighbour, at, piece.numbers.size()));
+    const GradientPiece& one = kept.emplace_back(kept_at(neighbour, at, piece.numbers.size()));
     if (one.share != 1) {
       addends.other = {one.numbers.data(), one.share};  // of the first neighbour, a part
     } else {
@@ -101,8 +102,8 @@ void NodeSums::fold(std::size_t segment, std::uint64_t offset, GradientPiece pie
   }
   addends.sums = sums;
   const collective::Element element = collective::sum_element(layout_.segments()[segment].element);
-  const bool stays = coming_->keeps && !kept.empty() && kept.back().holder != nullptr &&
-                     kept.back().holder->is_alone();
+  const bool stays = coming_->keeps && !coming_->spares && !kept.empty() &&
+                     kept.back().holder != nullptr && kept.back().holder->is_alone();
   if (!stays) {
     const ByteSpan room = coming_storage().segments[segment];
     return collective::fold(element, addends, room.subspan(offset, piece.numbers.size()));
@@ -114,12 +115,13 @@ void NodeSums::fold(std::size_t segment, std::uint64_t offset, GradientPiece pie
   coming_storage().kept[at] = std::move(sum);
 }
 
-// What is kept for that place; nothing when it is written there.
-GradientPiece NodeSums::take_kept(Storage& from, const Place& at, std::size_t bytes) {
+// What is kept for that place, and no longer there unless it is spared; nothing when it is written
+// there.
+GradientPiece NodeSums::kept_at(Storage& from, const Place& at, std::size_t bytes) {
   const auto& [segment, offset] = at;
   auto found = from.kept.lower_bound(at);
   if (found != from.kept.end() && found->first == at && found->second.numbers.size() == bytes) {
-    return std::move(from.kept.extract(found).mapped());
+    return coming_->spares ? found->second : std::move(from.kept.extract(found).mapped());
   }
   const auto overlaps = [&](const auto& entry) {
     const auto& [place, piece] = entry;
@@ -142,13 +144,15 @@ void NodeSums::write_kept(Storage& storage) {
 }
 
 NodeSums::Storage& NodeSums::coming_storage() {
-  return coming_->neighbours.empty() ? room_ : sums_.at(coming_->neighbours.back());
+  const bool is_new = coming_->neighbours.empty() || coming_->spares;
+  return is_new ? room_ : sums_.at(coming_->neighbours.back());
 }
 
 ConstBytes NodeSums::coming_sum() { return {coming_storage().bytes.get(), layout_.sum_bytes()}; }
 
-void NodeSums::close() {
-  const auto& [key, neighbours, first, streamed, keeps] = *coming_;
+void NodeSums::close(bool they_stay) {
+  const auto& [key, neighbours, first, streamed, keeps, spares] = *coming_;
+  EDL_CHECK(spares || !they_stay);
   if (neighbours.empty()) {
     sums_[key] = std::exchange(room_, {});
     return coming_.reset();
@@ -156,8 +160,9 @@ void NodeSums::close() {
   for (std::size_t i = 0; i < room_.segments.size(); ++i) {
     if (i < first || i >= first + streamed) fold(i, 0, {room_.segments[i]});
   }
-  Storage sum = std::move(sums_.at(neighbours.back()));
+  Storage sum = std::move(coming_storage());
   for (const Key& added : neighbours) {
+    if (they_stay) break;
     give_back(std::move(sums_.at(added)));
     sums_.erase(added);
   }

@@ -40,6 +40,8 @@ class NodeSums {
     std::size_t first = 0;
     std::size_t count = 0;
     std::span<const model::TreeNode> whole{};
+    // The sums that it is added to stay what they are until it is closed.
+    bool spares = false;
   };
   void open(model::LogicalWorker v, const Streamed& streamed);
   // One span for each segment; valid until `close`.
@@ -47,7 +49,8 @@ class NodeSums {
   // Numbers of a segment from byte `offset` on: each once. They are added at once to all sums that
   // they complete, so that they pass through memory once.
   void fold(std::size_t segment, std::uint64_t offset, GradientPiece piece);
-  void close();
+  // The sums that it was added to are forgotten, unless they were spared and stay.
+  void close(bool they_stay = false);
   // Between both: which sum the part completes, and where that comes to lie.
   model::TreeNode coming() const { return {coming_->key.first, coming_->key.second}; }
   ConstBytes coming_sum();
@@ -77,11 +80,12 @@ class NodeSums {
     std::vector<Key> neighbours{};
     std::size_t first_streamed = 0;
     std::size_t streamed = 0;
-    bool keeps = false;  // what can be kept
+    bool keeps = false;   // what can be kept
+    bool spares = false;  // the neighbours
   };
 
   Storage& coming_storage();
-  GradientPiece take_kept(Storage& from, const Place& at, std::size_t bytes);
+  GradientPiece kept_at(Storage& from, const Place& at, std::size_t bytes);
   void write_kept(Storage& storage);
   Storage storage_of(Numbers bytes) const;
   Storage take();

@@ -61,9 +61,14 @@ class Holder final : public GradientHolder {
   const Way way_;
 };
 
-void give(NodeSums& sums, std::uint32_t v, const Floats& part, Way way) {
+// What becomes of the sums that a part is added to.
+enum class Others { kUsed, kSpared, kStay };
+
+void give(NodeSums& sums, std::uint32_t v, const Floats& part, Way way,
+          Others others = Others::kUsed) {
   const bool streams = way != Way::kWhole;
-  sums.open(model::LogicalWorker(v), {.first = 1, .count = streams ? 1U : 0U});
+  sums.open(model::LogicalWorker(v),
+            {.first = 1, .count = streams ? 1U : 0U, .spares = others != Others::kUsed});
   const std::int64_t count = v + 1;
   std::memcpy(sums.room()[0].data(), &count, sizeof count);
   const auto held = std::make_shared<Floats>(part);
@@ -82,7 +87,13 @@ void give(NodeSums& sums, std::uint32_t v, const Floats& part, Way way) {
   }
   // Who reads them later, and may not, finds others.
   if (way == Way::kWhole || way == Way::kStreamed) std::ranges::fill(*held, -1.0F);
-  sums.close();
+  sums.close(others == Others::kStay);
+}
+
+Floats numbers_of(NodeSums& sums, const collective::Layout& space, model::TreeNode node) {
+  Floats got(kNumbers);
+  std::memcpy(got.data(), sums.sum(node).data() + space.sums(1).offset, kNumbers * sizeof(float));
+  return got;
 }
 
 class NodeSumsOf : public ::testing::TestWithParam<std::uint32_t> {};
@@ -100,16 +111,34 @@ TEST_P(NodeSumsOf, parts_in_any_order_and_way_are_the_sums_of_the_tree) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     sums.begin(GetParam());
     for (const std::uint32_t v : order) {
-      give(sums, v, parts[v], static_cast<Way>(random.below(kWays)));
+      const Others others = random.once_in(3) ? Others::kSpared : Others::kUsed;
+      give(sums, v, parts[v], static_cast<Way>(random.below(kWays)), others);
     }
     ASSERT_TRUE(sums.has(root));
     const ConstBytes all = sums.sum(root);
-    Floats got(kNumbers);
-    std::memcpy(got.data(), all.data() + space.sums(1).offset, kNumbers * sizeof(float));
-    EXPECT_EQ(got, wanted);
+    EXPECT_EQ(numbers_of(sums, space, root), wanted);
     std::int64_t count = 0;
     std::memcpy(&count, all.data() + space.sums(0).offset, sizeof count);
     EXPECT_EQ(count, GetParam() * (GetParam() + 1) / 2);
+  }
+}
+
+// A part that turns out to be another member's leaves what was computed before it.
+TEST(NodeSums, sums_that_stay_are_there_beside_the_one_that_has_them) {
+  const collective::Layout space = layout();
+  const std::vector<Floats> parts = parts_of(4);
+  for (std::uint64_t way = 0; way < kWays; ++way) {
+    NodeSums sums(space);
+    sums.begin(4);
+    for (const std::uint32_t v : {0, 1, 2}) give(sums, v, parts[v], static_cast<Way>(way));
+    give(sums, 3, parts[3], static_cast<Way>(way), Others::kStay);
+    for (const model::TreeNode node : {model::TreeNode{0, 2}, {2, 3}, {0, 4}}) {
+      ASSERT_TRUE(sums.has(node)) << way;
+      EXPECT_EQ(numbers_of(sums, space, node), naive_sum(parts, node)) << way;
+    }
+    const std::vector<model::LogicalWorker> half{model::LogicalWorker(0), model::LogicalWorker(1)};
+    EXPECT_TRUE(sums.missing(half).empty());
+    EXPECT_FALSE(sums.has({0, 4})) << "of no use any more";
   }
 }
 

@@ -86,6 +86,7 @@ Replay::Replay(os::System& system, Executor& executor, Trainee& trainee, ReplayP
                                  const Error& error) { events_.ended(error); },
                 .computed = [](const Part&, model::Generation) {},
                 .phase = [](Phase, model::Step) {},
+                .shares_soon = [] { return false; },
                 .goes_on = [] { return false; }}) {}
 
 void Replay::start() {

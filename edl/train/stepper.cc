@@ -249,9 +249,10 @@ bool Stepper::compute_part(Run& run) {
   if (!is_last) trainee_.upcoming(run.parts[run.next]);
   if (is_last && run.behind) trainee_.upcoming(*run.behind);
   const StepLayout::Segments gradients = layout_.gradients();
-  sums_.open(
-      part.v,
-      {.first = gradients.first, .count = run.streams ? gradients.count : 0, .whole = run.nodes});
+  sums_.open(part.v, {.first = gradients.first,
+                      .count = run.streams ? gradients.count : 0,
+                      .whole = run.nodes,
+                      .spares = run.shares_soon});
   bool is_traced = false;
   const auto trace = [&] {
     if (!std::exchange(is_traced, true)) events_.computed(part, run.generation);
@@ -265,7 +266,7 @@ bool Stepper::compute_part(Run& run) {
     return false;
   }
   trace();
-  sums_.close();
+  sums_.close(run.shares_soon && run.is_void->is_raised());
   const Time now = system_.now();
   const double took = seconds(now - std::exchange(run.part_began, now));
   if (took > 0) run.speeds.push_back(static_cast<double>(part.indices.size()) / took);

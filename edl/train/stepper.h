@@ -20,6 +20,7 @@
 #include "edl/train/executor.h"
 #include "edl/train/node_sums.h"
 #include "edl/train/phases.h"
+#include "edl/train/record_copy.h"
 #include "edl/train/step_layout.h"
 
 namespace edl::train {
@@ -42,6 +43,8 @@ struct StepperEvents {
   std::function<void(const Part&, model::Generation)> computed;
   // About to do this. Not told where it `goes_on`.
   std::function<void(Phase, model::Step)> phase;
+  // Whether somebody is about to join, so that parts may become another's in the middle of a step.
+  std::function<bool()> shares_soon;
   // Whether the step after this one may be applied, and the next one begun, before anybody is
   // asked.
   std::function<bool()> goes_on;
@@ -78,8 +81,9 @@ class Stepper {
   // The record of the last completed step, whole unless a step after it is being reduced.
   const model::StepRecordHeader& record() const { return record_; }
   ConstBytes reduced() const { return {reduced_.get(), layout_.layout().reduced_bytes()}; }
-  // Applies the record of the next step; it answers by `completed`. While no view is entered.
-  Result<void> apply(const model::StepRecordHeader& record, ConstBytes reduced);
+  // Applies the record of the next step, whose memory it takes for other memory of that size; it
+  // answers by `completed`. While no view is entered.
+  Result<void> apply(RecordCopy& record);
 
   // Steps that the executor has applied without asking.
   std::uint64_t gone_on() const { return gone_on_; }
@@ -108,6 +112,7 @@ class Stepper {
     bool streams = false;                  // gradients come piece by piece
     std::vector<model::TreeNode> nodes{};  // whose sums this member makes
     bool sends_early = false;              // while they are made
+    bool shares_soon = false;              // sums of some parts may be needed without the others
     double slowness = 1;
     // No part is begun any more; of those that go on behind it, too.
     std::shared_ptr<os::Flag> is_void = std::make_shared<os::Flag>();

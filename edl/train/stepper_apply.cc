@@ -1,6 +1,4 @@
 // What is done with a step that is reduced: its record, the trainee's update, what is next.
-#include <cstring>
-
 #include "edl/train/stepper.h"
 
 namespace edl::train {
@@ -77,18 +75,19 @@ double Stepper::lr_factor(const model::StepRecordHeader& record) const {
   return rate.at(record.step) * batch::warmup_factor(seen(record), rules_.warmup_samples);
 }
 
-Result<void> Stepper::apply(const model::StepRecordHeader& record, ConstBytes reduced) {
+Result<void> Stepper::apply(RecordCopy& copy) {
+  const model::StepRecordHeader& record = copy.header;
   if (record.step != here_.step.next() || record.epoch != here_.epoch ||
       record.position != here_.position) {
     return Error{Code::kInvalid,
                  text("the record of step ", record.step, " does not follow step ", here_.step)};
   }
-  if (reduced.size() != layout_.layout().reduced_bytes()) {
-    return Error{Code::kInvalid, text("a record of ", reduced.size(), " bytes; this job's have ",
+  if (copy.size != layout_.layout().reduced_bytes()) {
+    return Error{Code::kInvalid, text("a record of ", copy.size, " bytes; this job's have ",
                                       layout_.layout().reduced_bytes())};
   }
   if (view_ || applying_) return Error{Code::kConflict, "a step is being trained"};
-  std::memcpy(reduced_.get(), reduced.data(), reduced.size());
+  reduced_.swap(copy.numbers);
   record_ = record;
   apply_reduced();
   return {};

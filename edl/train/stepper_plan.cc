@@ -76,6 +76,7 @@ std::shared_ptr<Stepper::Run> Stepper::run_of(
   run->generation = view_->generation;
   run->nodes = own_nodes(filled_parts(plan));
   run->sends_early = !is_alone();
+  run->shares_soon = events_.shares_soon();
   const auto is_of = [](const model::TreeNode& node, model::LogicalWorker v) {
     return node.lo <= v.value() && v.value() < node.hi;
   };

@@ -51,6 +51,7 @@ membership::Rules rules() { return {.logical_workers = 4, .batch = 8, .steps = k
 
 struct Scene {
   bool rehearses = false;
+  bool shares_soon = false;
   bool goes_on = false;
   Duration late{};                   // that the loop hears of what the executor did
   std::optional<Duration> leaves{};  // the view, after that time
@@ -88,6 +89,7 @@ class Alone final : public os::Program {
                   .computed = [&](const Part& part,
                                   model::Generation) { trainee.traced.push_back(part); },
                   .phase = [](Phase, model::Step) {},
+                  .shares_soon = [scene] { return scene.shares_soon; },
                   .goes_on = [scene] { return scene.goes_on; }}) {
     if (scene.rehearses) stepper_.rehearse([] {});
     stepper_.enter(view(1), model::Rank(0), {nullptr});
@@ -202,10 +204,13 @@ TEST(Stepper, who_goes_on_without_asking_stops_when_it_leaves) {
   Noting plain;
   train_alone(plain, {});
   std::uint64_t gone_on = 0;
+  bool shares_soon = false;
   for (Duration at = 1ms; at < 60ms; at += 250us) {
     for (const Duration late : {Duration(), Duration(1ms), Duration(2500us)}) {
       Noting trainee;
-      train_alone(trainee, {.goes_on = true, .late = late, .leaves = at});
+      train_alone(trainee,
+                  {.shares_soon = shares_soon, .goes_on = true, .late = late, .leaves = at});
+      shares_soon = !shares_soon;
       EXPECT_EQ(trainee.applied, kSteps);
       EXPECT_EQ(trainee.digests, plain.digests) << "left after " << seconds(at);
       gone_on += trainee.gone_on;

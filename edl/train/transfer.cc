@@ -53,7 +53,8 @@ std::shared_ptr<RecordCopy> RecordCopies::take(std::size_t bytes) {
                                  [](const auto& copy) { return copy.use_count() == 1; });
   const auto copy = free == kept_.end() ? std::make_shared<RecordCopy>() : *free;
   if (free == kept_.end() && kept_.size() < kCopiesKept) kept_.push_back(copy);
-  copy->reduced.resize(bytes);
+  if (copy->size != bytes) copy->numbers = zero_numbers(bytes);
+  copy->size = bytes;
   return copy;
 }
 
@@ -61,7 +62,7 @@ std::shared_ptr<const RecordCopy> Giver::copy_of(const model::StepRecordHeader& 
                                                  ConstBytes reduced) {
   const auto copy = copies_.take(reduced.size());
   copy->header = record;
-  std::copy(reduced.begin(), reduced.end(), copy->reduced.begin());
+  std::copy(reduced.begin(), reduced.end(), copy->numbers.get());
   return copy;
 }
 
@@ -182,8 +183,8 @@ void Giver::send_range(const model::WorkerId& id, std::uint64_t from, std::uint6
 void Giver::send_record(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record) {
   wire::Connection* const link = mesh_.connection(id);
   if (link == nullptr) return;
-  send(id, {{"kind", "record"}, {"header", record->header}, {"bytes", record->reduced.size()}});
-  const ConstBytes bytes = record->reduced;
+  send(id, {{"kind", "record"}, {"header", record->header}, {"bytes", record->size}});
+  const ConstBytes bytes = record->reduced();
   for (std::uint64_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const std::uint64_t length = std::min<std::uint64_t>(kPieceBytes, bytes.size() - at);
     const auto sent =

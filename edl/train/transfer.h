@@ -3,13 +3,15 @@
 // way a member that is one step behind gets the last record.
 //
 // Messages between workers, type kTransferMessage, with `kind` in the body:
-//   want_state  {at}                      joiner: a copy of the state after this step, or the next
-//   you can state       {copy, state, layout, bytes, ledger_bytes}  giver: it is here; ask for
-//   ranges want_bytes  {copy, from, to}          joiner want_records {copy} joiner: and every
-//   record behind it, from you record      {header, bytes}           giver; its bytes follow as
-//   bulk stable      {step}                    giver: what you have up to here is stable
-//   want_record {step}, no_record {step}  one record for who is behind
-//   enough      {}                        joiner: no more
+//   joiner  want_state   {at}                a copy of the state after this step, or the next
+//   giver   state        {copy, state, layout, bytes, ledger_bytes}  it is here; ask for ranges
+//   joiner  want_bytes   {copy, from, to}
+//   joiner  want_records {copy}              the state is whole; now every record behind it
+//   giver   record       {header, bytes}     its bytes follow as bulk
+//   giver   stable       {step}              what you have up to here is stable
+//   joiner  enough       {}                  no more
+//   anyone  want_record  {step}              one record for who is behind
+//   giver   no_record    {step}              it is not here
 // Bulk: kStateBytes (first: offset, second: copy), kRecordBytes (first: step, second: offset).
 #pragma once
 
@@ -26,6 +28,7 @@
 #include "edl/membership/mesh.h"
 #include "edl/model/record.h"
 #include "edl/train/executor.h"
+#include "edl/train/record_copy.h"
 #include "edl/train/trainee.h"
 
 namespace edl::train {
@@ -41,12 +44,6 @@ std::string state_layout(const std::vector<StateTensor>& tensors);
 std::vector<checkpoint::Tensor> as_tensors(const std::vector<StateTensor>& tensors);
 // The same tensors, to be filled.
 std::vector<checkpoint::TensorPlaceholder> places_of(const std::vector<StateTensor>& tensors);
-
-// A record that somebody may still be reading from.
-struct RecordCopy {
-  model::StepRecordHeader header;
-  Bytes reduced;
-};
 
 // Copies whose memory is used again: new memory comes page by page, which takes longer than to copy
 // into it.

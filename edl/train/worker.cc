@@ -15,6 +15,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
     : system_(system),
       store_(store),
       training_(places.training),
+      files_(places.files),
       trainee_(trainee),
       options_(std::move(options)),
       events_(std::move(events)),
@@ -64,6 +65,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                 .computed = [this](const Part& part,
                                    model::Generation generation) { trace(part, generation); },
                 .phase = [this](Phase phase, model::Step step) { drill_.enter(phase, step); },
+                .shares_soon = [this] { return giver_.is_giving(); },
                 .goes_on = [this] { return !drill_.is_armed() && core().is_undisturbed(); }}),
       keeper_(system, places.files, options_.dir, options_.membership.id),
       giver_(membership_.mesh(), state_layout(trainee.state()),
@@ -75,9 +77,10 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
               {.loaded = [this](const checkpoint::State& state,
                                 Bytes ledger) { on_loaded(state, std::move(ledger)); },
                .apply =
-                   [this](const RecordCopy& record) {
+                   [this](RecordCopy& record) {
                      drill_.enter(Phase::kReplay, record.header.step);
-                     const auto applied = stepper_.apply(record.header, record.reduced);
+                     giver_.on_overwriting();
+                     const auto applied = stepper_.apply(record);
                      if (!applied.ok()) membership_.on_no_state(applied.error().message);
                    },
                .holds_still = [this] { return core().holds_still(); },

@@ -107,8 +107,10 @@ class Worker {
   void on_loaded(const checkpoint::State& state, Bytes ledger);
   void ready(const checkpoint::State& state);
   using CopyDone = std::function<void(std::shared_ptr<checkpoint::StateCopy>)>;
+  std::shared_ptr<checkpoint::StateCopy> free_copy();
   void copy_state(CopyDone done);
   void copy_for_joiner(CopyDone done);
+  void copy_after_first_step(CopyDone done);
   void make_late_copies();
   checkpoint::State state_facts() const;
 
@@ -143,6 +145,7 @@ class Worker {
   os::System& system_;
   store::Store& store_;
   Executor& training_;
+  Executor& files_;
   Trainee& trainee_;
   const WorkerOptions options_;
   const WorkerEvents events_;

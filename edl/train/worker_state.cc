@@ -110,13 +110,16 @@ checkpoint::State Worker::state_facts() const {
   return state;
 }
 
+// What nobody else holds any more is used again: memory that is new takes far longer than the copy.
+std::shared_ptr<checkpoint::StateCopy> Worker::free_copy() {
+  if (state_copy_.use_count() != 1) state_copy_ = std::make_shared<checkpoint::StateCopy>();
+  return state_copy_;
+}
+
 // Answers come in the order of the work, so when this one comes, `here` is still where the copy was
 // made.
-// Memory that is new comes page by page, which takes far longer than the copy: what nobody else
-// holds any more is used again.
 void Worker::copy_state(CopyDone done) {
-  if (state_copy_.use_count() != 1) state_copy_ = std::make_shared<checkpoint::StateCopy>();
-  auto copy = state_copy_;
+  auto copy = free_copy();
   auto outcome = std::make_shared<Result<void>>();
   training_.run([this, copy, outcome] { *outcome = copy->take(as_tensors(trainee_.state()), {}); },
                 [this, copy, outcome, done = std::move(done)] {
@@ -129,9 +132,21 @@ void Worker::copy_state(CopyDone done) {
                 });
 }
 
-// A joiner can wait. The first step of a view cannot: all wait for it, and a copy of a large state
-// takes as long as several parts.
+// A joiner can wait until there is room for a copy.
 void Worker::copy_for_joiner(CopyDone done) {
+  std::uint64_t bytes = 0;
+  for (const StateTensor& tensor : trainee_.state())
+    bytes += collective::aligned(tensor.bytes.size());
+  files_.run([copy = free_copy(), bytes] { copy->make_room(bytes); },
+             [this, number = state_number_, done = std::move(done)]() mutable {
+               if (ended_ || number != state_number_) return done(nullptr);
+               copy_after_first_step(std::move(done));
+             });
+}
+
+// The first step of a view cannot wait: all wait for it, and a copy of a large state takes as long
+// as several parts.
+void Worker::copy_after_first_step(CopyDone done) {
   const bool is_first_step =
       stepper_.is_in_view() && view_ && stepper_.here().step < view_->first_step;
   if (!is_first_step || stepper_.lacks_samples()) return copy_state(std::move(done));

@@ -95,7 +95,7 @@ class Ends {
                       EDL_CHECK(state_bytes_ >= 24 + ledger.size());
                       joiner.applied(state.position.step);
                     },
-                .apply = [this](const RecordCopy& record) { applied_ = record.header.step; },
+                .apply = [this](RecordCopy& record) { applied_ = record.header.step; },
                 .failed = [](const std::string&) {}}),
         giver(mesh, state_layout(tensors.list()),
               {.copy_state =
