@@ -69,6 +69,7 @@ class CommandDisk {
  public:
   CommandDisk();
   os::Disk& disk() { return system_->disk(); }
+  Time now() const { return system_->now(); }
 
  private:
   std::unique_ptr<LogSink> sink_;

@@ -1,0 +1,108 @@
+#include "edl/cli/sim_options.h"
+
+#include <charconv>
+
+#include "edl/base/text.h"
+
+namespace edl::cli {
+namespace {
+
+constexpr std::uint64_t kNodesMax = 200000;
+constexpr std::uint64_t kSlotsMax = 4096;
+
+Error bad_nodes(const std::string& words) {
+  return {Code::kInvalid, text("--nodes=", words, " is not understood: write nodes x slots, 16x4, ",
+                               "and more kinds behind a plus with their speed, 8x4+8x4@0.5")};
+}
+
+std::string not_negative(const std::string& word) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool fine = failed == std::errc() && end == word.data() + word.size() && value >= 0;
+  return fine && value < 1e9 ? "" : text("\"", word, "\" is no number of seconds");
+}
+
+CLI::Option* add_seconds(CLI::App& app, const std::string& name, double& into,
+                         const std::string& about) {
+  return app.add_option(name, into, about)
+      ->type_name("SECONDS")
+      ->check(CLI::Validator(not_negative, ""));
+}
+
+}  // namespace
+
+void add_sim_options(CLI::App& app, SimWords& words) {
+  app.add_option("--profiles", words.profiles, "folder with what was measured of the programs")
+      ->type_name("DIR");
+  app.add_option("--nodes", words.nodes, "the cluster: nodes x slots; 16x4 when not given")
+      ->type_name("NxS");
+  add_number(app, "--seed", words.seed, "of all chance; 1 when not given");
+  add_seconds(app, "--interval", words.interval,
+              "between decisions; 0: at every event; 60 when not given");
+  add_seconds(app, "--change-seconds", words.change_seconds,
+              "that a job stands still when it starts or changes; 30 when not given");
+  app.add_flag("--declared", words.declared, "jobs tell their length");
+  app.add_flag("--rules", words.rules, "EDL's rules of steadiness for every policy");
+  add_word(app, "--batch", words.batch, "kept, adapted to the size, or as the policy expects it",
+           std::map<std::string, std::string>{
+               {"policy", "policy"}, {"kept", "kept"}, {"adaptive", "adaptive"}});
+}
+
+std::vector<std::string> sim_arguments(const SimWords& words) {
+  std::vector<std::string> out{text("--nodes=", words.nodes), text("--seed=", words.seed),
+                               text("--interval=", words.interval),
+                               text("--change-seconds=", words.change_seconds),
+                               text("--batch=", words.batch)};
+  if (!words.profiles.empty()) out.push_back(text("--profiles=", words.profiles));
+  if (words.declared) out.push_back("--declared");
+  if (words.rules) out.push_back("--rules");
+  return out;
+}
+
+Result<std::vector<scheduler::Node>> parse_nodes(const std::string& words) {
+  std::vector<scheduler::Node> nodes;
+  int kind = 0;
+  for (std::string_view part : split(words, '+')) {
+    double speed = 1;
+    if (const std::size_t at = part.find('@'); at != std::string_view::npos) {
+      const std::string_view digits = part.substr(at + 1);
+      const auto [end, failed] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), speed);
+      if (failed != std::errc() || end != digits.data() + digits.size() || !(speed > 0)) {
+        return bad_nodes(words);
+      }
+      part = part.substr(0, at);
+    }
+    const std::size_t x = part.find('x');
+    if (x == std::string_view::npos) return bad_nodes(words);
+    const auto count = parse_number(part.substr(0, x));
+    const auto slots = parse_number(part.substr(x + 1));
+    if (!count || !slots || *count == 0 || *slots == 0 || *count > kNodesMax ||
+        *slots > kSlotsMax || nodes.size() + *count > kNodesMax) {
+      return bad_nodes(words);
+    }
+    for (std::uint64_t i = 0; i < *count; ++i) {
+      nodes.push_back({.name = text("node-", nodes.size()),
+                       .slots = static_cast<std::uint32_t>(*slots),
+                       .kind = kind == 0 ? "" : text("kind-", kind),
+                       .speed = speed});
+    }
+    ++kind;
+  }
+  return nodes;
+}
+
+Result<simulator::SimulationOptions> sim_options(const SimWords& words,
+                                                 const scheduler::Policy& policy) {
+  simulator::SimulationOptions options;
+  EDL_TRY(options.nodes, parse_nodes(words.nodes));
+  options.interval = words.interval;
+  options.change_seconds = words.change_seconds;
+  options.seed = words.seed;
+  options.declared = words.declared;
+  options.rules = words.rules;
+  options.adapts_batch = words.batch == "policy" ? policy.adapts_batch : words.batch == "adaptive";
+  return options;
+}
+
+}  // namespace edl::cli

@@ -1,0 +1,17 @@
+#include "edl/scheduler/plan.h"
+
+#include "edl/scheduler/draft.h"
+#include "edl/scheduler/policy.h"
+#include "edl/scheduler/steady.h"
+
+namespace edl::scheduler {
+
+Plan plan(const Snapshot& snapshot, const Policy& policy, const PlanOptions& options) {
+  Draft draft(snapshot);
+  policy.decide(draft);
+  Plan proposal = std::move(draft).finish();
+  if (!policy.has_rules && !options.rules) return proposal;
+  return steady(snapshot, std::move(proposal));
+}
+
+}  // namespace edl::scheduler

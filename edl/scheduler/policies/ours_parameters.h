@@ -1,0 +1,19 @@
+// The one set of numbers of EDL's own policy.
+#pragma once
+
+#include <cstdint>
+
+namespace edl::scheduler {
+
+struct OursParameters {
+  double power_declared = 0.7;  // of the speed-up, when lengths are known
+  double power_blind = 0.5;     // flatter, when the order is only guessed
+  double horizon_s = 300;       // that a change must pay for itself in
+  double horizon_changes = 5;   // or so many times its cost
+  double guess_floor_s = 1;
+  std::uint32_t growth = 4;  // times the largest size tried
+};
+
+inline constexpr OursParameters kParameters{};
+
+}  // namespace edl::scheduler

@@ -1,0 +1,29 @@
+// What policies have in common: orders of jobs, and a draft from the number of workers of each.
+#pragma once
+
+#include <vector>
+
+#include "edl/scheduler/draft.h"
+
+namespace edl::scheduler {
+
+using JobOrder = std::vector<std::size_t>;
+using Sizes = std::vector<std::uint32_t>;  // workers of each job of the snapshot
+
+// By priority, then by submission.
+JobOrder by_submission(const Snapshot& snapshot);
+
+// Nodes that so many workers take when they are packed as tightly as empty nodes allow.
+std::uint32_t packed_nodes(const Snapshot& snapshot, const Job& job, std::uint32_t workers);
+
+// Gives every job its size. Who keeps its size stays where it is; then who shrinks, then the rest,
+// the largest first. One that no longer fits gets fewer, but not fewer than its minimum.
+void settle(Draft& draft, const Sizes& sizes);
+
+// What a job has left to do, as far as it told; else a guess: as much as it has done.
+double remaining_work(const Job& job, double speed_alone);
+
+// Reasons in equal words for equal decisions.
+void explain_sizes(Draft& draft, const std::string& because);
+
+}  // namespace edl::scheduler

@@ -1,0 +1,12 @@
+#include "edl/simulator/formats.h"
+
+#include <array>
+
+namespace edl::simulator {
+
+std::span<const Format> formats() {
+  static const std::array kFormats = {kPolluxFormat};
+  return kFormats;
+}
+
+}  // namespace edl::simulator
