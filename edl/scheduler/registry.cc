@@ -8,8 +8,8 @@
 namespace edl::scheduler {
 namespace {
 
-constexpr std::array<const Policy*, 6> kPolicies = {
-    &kFifo, &kSrtf, &kTiresias, &kOptimus, &kPollux, &kOurs,
+constexpr std::array<const Policy*, 10> kPolicies = {
+    &kFifo, &kSrtf, &kTiresias, &kTiresiasElastic, &kOptimus, &kAfs, &kEdl, &kWfs, &kPollux, &kOurs,
 };
 
 }  // namespace

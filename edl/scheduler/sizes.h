@@ -16,10 +16,6 @@ JobOrder by_submission(const Snapshot& snapshot);
 // Nodes that so many workers take when they are packed as tightly as empty nodes allow.
 std::uint32_t packed_nodes(const Snapshot& snapshot, const Job& job, std::uint32_t workers);
 
-// Gives every job its size. Who keeps its size stays where it is; then who shrinks, then the rest,
-// the largest first. One that no longer fits gets fewer, but not fewer than its minimum.
-void settle(Draft& draft, const Sizes& sizes);
-
 // What a job has left to do, as far as it told; else a guess: as much as it has done.
 double remaining_work(const Job& job, double speed_alone);
 

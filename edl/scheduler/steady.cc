@@ -1,6 +1,7 @@
 #include "edl/scheduler/steady.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "edl/base/text.h"
 #include "edl/scheduler/speed.h"
@@ -50,21 +51,15 @@ bool pays(const Snapshot& snapshot, const Job& job, const Shares& next) {
 class Steadying {
  public:
   Steadying(const Snapshot& snapshot, Plan& proposal)
-      : snapshot_(snapshot), proposal_(proposal), draft_(snapshot) {}
+      : snapshot_(snapshot), proposal_(proposal), draft_(snapshot), kept_(snapshot.jobs.size()) {}
 
   Plan run() {
-    JobOrder order(snapshot_.jobs.size());
-    for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
-    const JobOrder claims = admitted(snapshot_, order);
-    std::vector<bool> has_claim(order.size(), false);
-    for (const std::size_t j : claims) has_claim[j] = true;
-    for (const std::size_t j : claims) keep_if_still(j);
-    for (const std::size_t j : claims) put_minimum(j);
-    for (const std::size_t j : claims) follow(j);
-    for (std::size_t j = 0; j < order.size(); ++j) {
-      if (draft_.workers(j) == 0 && !has_claim[j]) follow(j);
-      finish(j);
-    }
+    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) keep_if_still(j);
+    follow_all();
+    // Mostly that is all. Otherwise everyone who runs is put where it is with its minimum, which
+    // always fits, and the proposal is followed as far as there is room beside that.
+    if (!is_steady()) begin_from_minimums();
+    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) finish(j);
     return std::move(draft_).finish();
   }
 
@@ -75,71 +70,115 @@ class Steadying {
   void keep_if_still(std::size_t j) {
     const Job& job = snapshot_.jobs[j];
     if (!is_running(job)) return;
+    const std::string has = text("keeps ", workers_of(job.current), ": ");
     if (snapshot_.now < job.frozen_until) {
-      keep(j, text("keeps ", workers_of(job.current), ": it changed a moment ago"));
+      keep(j, has + "it changed a moment ago");
     } else if (job.near_end) {
-      keep(j, text("keeps ", workers_of(job.current), ": it is near its end"));
+      keep(j, has + "it is near its end");
     } else if (!wanted(j).empty() && wanted(j) != job.current && !pays(snapshot_, job, wanted(j))) {
-      keep(j, text("keeps ", workers_of(job.current), ": a change costs more than it gains"));
+      keep(j, has + "a change costs more than it gains");
     }
   }
   void keep(std::size_t j, std::string reason) {
     if (!draft_.put(j, snapshot_.jobs[j].current)) return;
     proposal_.allocations[j].reason = std::move(reason);
-    kept_.push_back(j);
+    kept_[j] = true;
   }
-  // Reserves the minimum of everyone who has a claim to it, where the proposal has it if it can.
-  void put_minimum(std::size_t j) {
+  void follow_all() {
+    JobOrder order = by_submission(snapshot_);
+    JobOrder left;
+    for (const std::size_t j : order) {
+      if (!kept_[j] && !wanted(j).empty() && !draft_.put(j, wanted(j))) left.push_back(j);
+    }
+    for (const std::size_t j : left) approach(j);
+  }
+  // As close to the proposal as the room that is left allows, from what it has so far.
+  void approach(std::size_t j) {
     const Job& job = snapshot_.jobs[j];
-    if (draft_.workers(j) > 0) return;
-    const Shares& shares = wanted(j).empty() ? job.current : wanted(j);
+    const std::uint32_t has = draft_.workers(j);
+    const std::uint32_t most = std::min(workers_of(wanted(j)), has + draft_.room_for(j));
+    for (std::uint32_t workers = most; workers >= job.min && workers > has; --workers) {
+      const std::uint32_t useful = useful_size(job.logical_workers, workers);
+      if (useful <= has || useful < job.min) return;
+      if (draft_.resize(j, useful)) return;
+    }
+  }
+
+  // Whether whoever loses all its workers loses them to somebody of higher rank.
+  bool is_steady() const {
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
+      const Job& job = snapshot_.jobs[j];
+      if (!is_running(job) && draft_.workers(j) > 0) {
+        highest = std::max(highest, rank_of(snapshot_, job));
+      }
+    }
+    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
+      const Job& job = snapshot_.jobs[j];
+      if (is_running(job) && draft_.workers(j) == 0 && highest <= job.priority) return false;
+    }
+    return true;
+  }
+  void begin_from_minimums() {
+    JobOrder order(snapshot_.jobs.size());
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      order[j] = j;
+      draft_.clear(j);
+    }
+    for (const std::size_t j : order) {
+      if (is_running(snapshot_.jobs[j])) draft_.put(j, least_of(snapshot_.jobs[j]));
+    }
+    for (const std::size_t j : by_claim(snapshot_, order)) {
+      if (!is_running(snapshot_.jobs[j]) && !wanted(j).empty()) enter(j);
+    }
+    for (const std::size_t j : order) {
+      const Shares least = draft_.shares(j);
+      const Shares& next = kept_[j] ? snapshot_.jobs[j].current : wanted(j);
+      if (least.empty() || workers_of(next) < workers_of(least)) continue;
+      if (draft_.put(j, next)) continue;
+      draft_.put(j, least);
+      if (!kept_[j]) approach(j);
+    }
+  }
+  static Shares least_of(const Job& job) {
     Shares least;
     std::uint32_t left = job.min;
-    for (const Share& share : shares) {
+    for (const Share& share : job.current) {
       const std::uint32_t count = std::min(left, share.count);
       if (count > 0) least.push_back({share.node, count});
       left -= count;
     }
-    if (left == 0 && draft_.put(j, least)) return;
-    while (!draft_.place(j, job.min, Packing::kTight) && give_up_one_kept()) {
-    }
+    return least;
   }
-  // A job that was only kept for steadiness makes room when a minimum needs it.
-  bool give_up_one_kept() {
-    while (!kept_.empty()) {
-      const std::size_t j = kept_.back();
-      kept_.pop_back();
-      if (draft_.workers(j) > snapshot_.jobs[j].min) {
-        draft_.resize(j, snapshot_.jobs[j].min);
-        proposal_.allocations[j].reason = "shrinks to its minimum: others need theirs";
-        return true;
-      }
-    }
-    return false;
-  }
-  // As close to the proposal as the room that is left allows.
-  void follow(std::size_t j) {
+  // The minimum of a job that waits, if need be instead of running ones of lower rank.
+  void enter(std::size_t j) {
     const Job& job = snapshot_.jobs[j];
-    if (std::find(kept_.begin(), kept_.end(), j) != kept_.end()) return;
-    const std::uint32_t target = std::min(workers_of(wanted(j)), job.max);
-    const Shares least = draft_.shares(j);
-    if (target < job.min || (target == job.min && !least.empty())) return;
-    if (draft_.put(j, wanted(j))) return;
-    if (!least.empty()) draft_.put(j, least);
-    for (std::uint32_t workers = std::min(target, workers_of(least) + draft_.room_for(j));
-         workers >= job.min && workers > workers_of(least); --workers) {
-      const std::uint32_t useful = useful_size(job.logical_workers, workers);
-      if (useful >= job.min && draft_.resize(j, useful)) return;
+    if (draft_.place(j, job.min, Packing::kTight)) return;
+    JobOrder order(snapshot_.jobs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    order = by_claim(snapshot_, order);
+    std::vector<std::pair<std::size_t, Shares>> out;
+    for (auto last = order.rbegin(); last != order.rend(); ++last) {
+      const Job& other = snapshot_.jobs[*last];
+      const bool lower = is_running(other) && other.priority < rank_of(snapshot_, job);
+      if (!lower || draft_.workers(*last) == 0) continue;
+      out.emplace_back(*last, draft_.shares(*last));
+      draft_.clear(*last);
+      if (draft_.place(j, job.min, Packing::kTight)) return;
     }
+    for (const auto& [who, shares] : out) draft_.put(who, shares);
   }
+
   void finish(std::size_t j) {
     Allocation& proposed = proposal_.allocations[j];
-    const Job& job = snapshot_.jobs[j];
-    std::string reason = std::move(proposed.reason);
     const std::uint32_t has = draft_.workers(j);
-    if (has != workers_of(wanted(j)) && std::find(kept_.begin(), kept_.end(), j) == kept_.end()) {
-      reason = has == 0 ? text("waits: its minimum of ", job.min, " is not left")
-                        : text("has ", has, ": the rules leave room for no more");
+    const bool as_kept = kept_[j] && draft_.shares(j) == snapshot_.jobs[j].current;
+    std::string reason = std::move(proposed.reason);
+    if (has == 0 && (kept_[j] || !wanted(j).empty())) {
+      reason = text(is_running(snapshot_.jobs[j]) ? "stops" : "waits", ": its minimum of ",
+                    snapshot_.jobs[j].min, " is not left by those before it");
+    } else if (!as_kept && has != workers_of(wanted(j))) {
+      reason = text("has ", has, ": the rules leave room for no more");
     }
     draft_.explain(j, std::move(reason));
     if (proposed.note) draft_.note(j, *proposed.note);
@@ -148,7 +187,7 @@ class Steadying {
   const Snapshot& snapshot_;
   Plan& proposal_;
   Draft draft_;
-  JobOrder kept_;
+  std::vector<bool> kept_;
 };
 
 }  // namespace

@@ -10,11 +10,14 @@
 #include "edl/scheduler/division.h"
 #include "edl/scheduler/policies/all.h"
 #include "edl/scheduler/policies/ours_parameters.h"
+#include "edl/scheduler/settle.h"
 #include "edl/scheduler/speed.h"
 #include "edl/scheduler/steady.h"
 
 namespace edl::scheduler {
 namespace {
+
+constexpr std::size_t kFewNodes = 4;
 
 // What a job is to the decision.
 struct Candidate {
@@ -109,7 +112,9 @@ class Decision {
     const std::uint32_t most =
         std::clamp(std::max(kParameters.growth * job.tried, node), job.min, job.max);
     std::vector<std::uint32_t> out{job.min, workers_of(job.current)};
-    for (std::uint32_t k = 1; k <= std::min(node, most); ++k) out.push_back(k);
+    // Few nodes cannot be packed badly: there every size is looked at.
+    const std::uint32_t single = snapshot_.nodes.size() <= kFewNodes ? most : std::min(node, most);
+    for (std::uint32_t k = 1; k <= single; ++k) out.push_back(k);
     for (std::uint32_t k = 2 * node; k <= most; k += std::max(node, k / 8 / node * node)) {
       out.push_back(k);
     }

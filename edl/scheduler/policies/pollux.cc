@@ -6,6 +6,7 @@
 
 #include "edl/scheduler/division.h"
 #include "edl/scheduler/policies/all.h"
+#include "edl/scheduler/settle.h"
 #include "edl/scheduler/speed.h"
 
 namespace edl::scheduler {
