@@ -16,7 +16,7 @@ void add_commands(CommandLine& line, Console& console) {
   add_ledger(line);
   add_hash(line);
   add_data(line, console);
-  add_sim(line);
+  add_sim(line, console);
   add_store(line, console);
   add_worker(line, console);
   add_guard(line, console);

@@ -27,7 +27,7 @@ void add_run(CommandLine& line, Console& console);
 void add_scale(CommandLine& line);   // and stop
 void add_status(CommandLine& line);  // and leader
 void add_worker(CommandLine& line, Console& console);
-void add_sim(CommandLine& line);
+void add_sim(CommandLine& line, Console& console);
 void add_store(CommandLine& line, Console& console);
 
 }  // namespace edl::cli

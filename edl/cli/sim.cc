@@ -5,6 +5,7 @@
 #include "edl/cli/sim_commands.h"
 #include "edl/cli/sim_options.h"
 #include "edl/scheduler/policy.h"
+#include "edl/simulator/report.h"
 #include "edl/simulator/summary.h"
 
 namespace edl::cli {
@@ -18,6 +19,9 @@ class SimRun final : public Command {
         ->type_name("NAME");
     add_sim_options(app, words_);
     app.add_flag("--jobs", jobs_, "tell of each job too");
+    app.add_flag("--csv", csv_, "answer as comma-separated values");
+    app.add_option("--report", report_, "write a page with plots there")->type_name("FILE");
+    app.add_flag("--timeline", timeline_, "for compare: the whole outcome")->group("");
     app.add_flag("--json", json_, "answer with JSON objects, one a line");
   }
 
@@ -28,12 +32,19 @@ class SimRun final : public Command {
     options.clock = [&files] { return seconds(files.now().time_since_epoch()); };
     EDL_TRY(const simulator::Trace trace,
             simulator::read_trace(files.disk(), trace_, words_.profiles));
+    options.keep_timeline = timeline_ || !report_.empty();
     EDL_TRY(const simulator::Outcome outcome, simulator::simulate(trace, *policy, options));
     const auto summary = simulator::summarise(outcome, std::string(policy->name), trace.name);
     if (json_) {
       out.add(json_line(simulator::summary_json(summary)) + "\n");
     } else {
-      out.add(summary_table(std::span(&summary, 1)));
+      out.add(csv_ ? summary_csv(std::span(&summary, 1)) : summary_table(std::span(&summary, 1)));
+    }
+    if (timeline_) out.add(json_line(simulator::outcome_json(outcome)) + "\n");
+    if (!report_.empty()) {
+      const std::string page = simulator::html_report({{summary, outcome}});
+      const auto* bytes = reinterpret_cast<const std::byte*>(page.data());
+      EDL_TRY(os::replace_file(files.disk(), report_, ConstBytes(bytes, page.size())));
     }
     if (jobs_) tell_jobs(outcome, out);
     return {};
@@ -53,6 +64,9 @@ class SimRun final : public Command {
   std::string trace_;
   std::string policy_ = "ours";
   SimWords words_;
+  std::string report_;
+  bool timeline_ = false;
+  bool csv_ = false;
   bool jobs_ = false;
   bool json_ = false;
 };
@@ -77,12 +91,15 @@ class SimPolicies final : public Command {
 
 }  // namespace
 
-void add_sim(CommandLine& line) {
+void add_sim(CommandLine& line, Console& console) {
   CLI::App& sim =
       line.add_group(line.root(), {"sim", "Try scheduling policies on traces of jobs.",
                                    "edl sim run --trace=jobs.csv --policy=ours --nodes=16x4"});
   line.add<SimRun>(sim, {"run", "Run a trace under a policy.",
                          "edl sim run --trace=jobs.csv --policy=ours --nodes=16x4 --json"});
+  add_sim_compare(line, sim, console);
+  add_sim_plan(line, sim);
+  add_sim_experiments(line, sim);
   line.add<SimPolicies>(sim, {"policies", "List the policies.", "edl sim policies"});
 }
 

@@ -3,12 +3,14 @@
 #include <charconv>
 
 #include "edl/base/text.h"
+#include "edl/simulator/capacity.h"
 
 namespace edl::cli {
 namespace {
 
 constexpr std::uint64_t kNodesMax = 200000;
 constexpr std::uint64_t kSlotsMax = 4096;
+constexpr double kDaysMax = 60;  // that failures and the service go on
 
 Error bad_nodes(const std::string& words) {
   return {Code::kInvalid, text("--nodes=", words, " is not understood: write nodes x slots, 16x4, ",
@@ -46,6 +48,19 @@ void add_sim_options(CLI::App& app, SimWords& words) {
   add_word(app, "--batch", words.batch, "kept, adapted to the size, or as the policy expects it",
            std::map<std::string, std::string>{
                {"policy", "policy"}, {"kept", "kept"}, {"adaptive", "adaptive"}});
+  add_seconds(app, "--freeze-seconds", words.freeze_seconds,
+              "that a job is left alone after a change, where EDL's rules hold");
+  const auto share = [&](const std::string& name, double& into, const std::string& about) {
+    app.add_option(name, into, about)->type_name("SHARE")->check(CLI::Range(0.0, 0.9));
+  };
+  share("--noise", words.noise, "by which placements are faster or slower than measured");
+  share("--foreign", words.foreign,
+        "of the slots that a service takes at noon, a quarter at night");
+  const auto hours = [&](const std::string& name, double& into, const std::string& about) {
+    app.add_option(name, into, about)->type_name("HOURS")->check(CLI::PositiveNumber);
+  };
+  hours("--failures", words.failure_hours, "between two failures of a node");
+  hours("--preemptions", words.preemption_hours, "between two times that a node is taken away");
 }
 
 std::vector<std::string> sim_arguments(const SimWords& words) {
@@ -54,6 +69,11 @@ std::vector<std::string> sim_arguments(const SimWords& words) {
                                text("--change-seconds=", words.change_seconds),
                                text("--batch=", words.batch)};
   if (!words.profiles.empty()) out.push_back(text("--profiles=", words.profiles));
+  if (words.freeze_seconds > 0) out.push_back(text("--freeze-seconds=", words.freeze_seconds));
+  if (words.noise > 0) out.push_back(text("--noise=", words.noise));
+  if (words.foreign > 0) out.push_back(text("--foreign=", words.foreign));
+  if (words.failure_hours > 0) out.push_back(text("--failures=", words.failure_hours));
+  if (words.preemption_hours > 0) out.push_back(text("--preemptions=", words.preemption_hours));
   if (words.declared) out.push_back("--declared");
   if (words.rules) out.push_back("--rules");
   return out;
@@ -101,6 +121,14 @@ Result<simulator::SimulationOptions> sim_options(const SimWords& words,
   options.seed = words.seed;
   options.declared = words.declared;
   options.rules = words.rules;
+  options.freeze_seconds = words.freeze_seconds;
+  options.noise = words.noise;
+  options.capacity = simulator::capacity_changes(
+      options.nodes, {.seed = words.seed,
+                      .until_s = kDaysMax * 86400,
+                      .mean_between_failures_s = words.failure_hours * 3600,
+                      .mean_between_preemptions_s = words.preemption_hours * 3600,
+                      .foreign_share = words.foreign});
   options.adapts_batch = words.batch == "policy" ? policy.adapts_batch : words.batch == "adaptive";
   return options;
 }

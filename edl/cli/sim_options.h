@@ -19,6 +19,11 @@ struct SimWords {
   bool declared = false;
   bool rules = false;
   std::string batch = "policy";
+  double freeze_seconds = 0;
+  double noise = 0;
+  double failure_hours = 0;
+  double preemption_hours = 0;
+  double foreign = 0;
 };
 
 void add_sim_options(CLI::App& app, SimWords& words);

@@ -68,4 +68,16 @@ std::string summary_table(std::span<const simulator::Summary> runs) {
   return out;
 }
 
+std::string summary_csv(std::span<const simulator::Summary> runs) {
+  std::string out = "policy,trace,jobs";
+  for (const Column& column : kColumns) out += text(",", column.name);
+  out += "\n";
+  for (const simulator::Summary& run : runs) {
+    out += text(run.policy, ",", run.trace, ",", run.jobs);
+    for (const Column& column : kColumns) out += text(",", run.*column.value);
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace edl::cli

@@ -9,6 +9,7 @@ namespace edl::scheduler {
 namespace {
 
 constexpr double kShortestGuessSeconds = 600;
+constexpr std::size_t kNodesLookedAt = 64;  // clusters are of few kinds of nodes
 
 }  // namespace
 
@@ -24,11 +25,16 @@ JobOrder by_submission(const Snapshot& snapshot) {
   return order;
 }
 
+std::uint32_t node_room(const Snapshot& snapshot, const Job& job) {
+  const std::size_t looked_at = std::min(snapshot.nodes.size(), kNodesLookedAt);
+  std::uint32_t most = 0;
+  for (std::size_t n = 0; n < looked_at; ++n) most = std::max(most, snapshot.nodes[n].slots);
+  return std::max(most / job.slots_per_worker, 1U);
+}
+
 std::uint32_t packed_nodes(const Snapshot& snapshot, const Job& job, std::uint32_t workers) {
-  std::uint32_t most = 1;
-  if (!snapshot.nodes.empty()) most = snapshot.nodes.front().slots / job.slots_per_worker;
-  most = std::max(most, 1U);
-  return (workers + most - 1) / most;
+  const std::uint32_t room = node_room(snapshot, job);
+  return (workers + room - 1) / room;
 }
 
 double remaining_work(const Job& job, double speed_alone) {

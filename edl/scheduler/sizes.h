@@ -13,6 +13,8 @@ using Sizes = std::vector<std::uint32_t>;  // workers of each job of the snapsho
 // By priority, then by submission.
 JobOrder by_submission(const Snapshot& snapshot);
 
+// Workers that the largest of the usual nodes holds, at least one.
+std::uint32_t node_room(const Snapshot& snapshot, const Job& job);
 // Nodes that so many workers take when they are packed as tightly as empty nodes allow.
 std::uint32_t packed_nodes(const Snapshot& snapshot, const Job& job, std::uint32_t workers);
 

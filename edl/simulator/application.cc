@@ -182,14 +182,15 @@ class ProfileReader {
   std::string problem_;
 };
 
+// Measured on one worker, with its largest batch.
+void apply_habits(Application& application) {
+  if (application.name != "ncf") return;
+  application.workers_max = 1;
+  application.kept_batch = application.batch.most;
+}
+
 Result<Application> parse_application(std::string_view words) {
-  EDL_TRY(Application out, ProfileReader(words).read());
-  // As its authors ran it: measured on one worker, with its largest batch.
-  if (out.name == "ncf") {
-    out.workers_max = 1;
-    out.kept_batch = out.batch.most;
-  }
-  return out;
+  return ProfileReader(words).read();
 }
 
 }  // namespace edl::simulator

@@ -62,6 +62,9 @@ class Application {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Curve> sizes_;  // by nodes and workers
 };
 
+// Programs that their authors ran in one way only.
+void apply_habits(Application& application);
+
 // The text of one program's file.
 Result<Application> parse_application(std::string_view words);
 

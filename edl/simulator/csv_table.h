@@ -17,6 +17,7 @@ class CsvTable {
 
   std::size_t rows() const { return rows_.size(); }
   std::size_t columns() const { return names_.size(); }
+  std::size_t width() const { return rows_.empty() ? names_.size() : rows_.front().size(); }
   std::string_view name(std::size_t column) const { return names_[column]; }
   std::string_view field(std::size_t row, std::size_t column) const { return rows_[row][column]; }
   Result<std::size_t> column(std::string_view name) const;

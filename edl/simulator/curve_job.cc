@@ -43,7 +43,8 @@ std::optional<double> CurveJob::run(double seconds) {
 
 double CurveJob::next_change() const {
   if (per_s_ <= 0) return std::numeric_limits<double>::infinity();
-  return left_ / per_s_ * (1 + 1e-12);
+  // Never so little that a clock of seconds would not move.
+  return std::max(left_ / per_s_ * (1 + 1e-12), 1e-6);
 }
 
 void CurveJob::report(scheduler::Job& job, bool declared) {

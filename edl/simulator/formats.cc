@@ -5,7 +5,8 @@
 namespace edl::simulator {
 
 std::span<const Format> formats() {
-  static const std::array kFormats = {kPolluxFormat};
+  static const std::array kFormats = {kPolluxFormat, kElasticFlowFormat, kTiresiasFormat,
+                                      kPhillyFormat, kShockwaveFormat,   kSyntheticFormat};
   return kFormats;
 }
 

@@ -17,5 +17,10 @@ struct Format {
 std::span<const Format> formats();
 
 extern const Format kPolluxFormat;
+extern const Format kElasticFlowFormat;
+extern const Format kTiresiasFormat;
+extern const Format kPhillyFormat;
+extern const Format kShockwaveFormat;
+extern const Format kSyntheticFormat;
 
 }  // namespace edl::simulator

@@ -6,7 +6,6 @@
 
 #include "edl/base/random.h"
 #include "edl/base/text.h"
-#include "edl/scheduler/speed.h"
 
 namespace edl::simulator {
 namespace {
@@ -16,8 +15,6 @@ using scheduler::Shares;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kLookAgainSeconds = 60;  // when decisions fall on events and none comes
 constexpr int kIdleDecisionsMax = 1000;
-constexpr double kNearEndChanges =
-    2;  // a job is near its end when so many changes would take longer
 
 // One job that has come and is not over; its place is that of its job in the snapshot.
 struct Active {
@@ -41,6 +38,9 @@ class Simulation {
       model_options_.node_slots =
           std::max(&node == options.nodes.data() ? 1U : model_options_.node_slots, node.slots);
     }
+    if (!trace.jobs.empty()) now_ = trace.jobs.front().submitted;
+    if (options.interval > 0) now_ = std::floor(now_ / options.interval) * options.interval;
+    decided_at_ = now_;
     model_options_.adapts_batch = options.adapts_batch;
     model_options_.whole_seconds = options.interval >= 1;
   }
@@ -223,9 +223,6 @@ class Simulation {
       scheduler::Job& job = snapshot_.jobs[i];
       active_[i].model->report(job, options_.declared);
       if (job.wanted > 0) job.max = std::max(job.max, policy_.resizes ? 0 : job.wanted);
-      job.near_end = options_.declared && scheduler::is_running(job) &&
-                     active_[i].model->next_change() < kNearEndChanges * options_.change_seconds &&
-                     near_end(job);
     }
     const double before = options_.clock ? options_.clock() : 0;
     const scheduler::Plan plan = scheduler::plan(snapshot_, policy_, {.rules = options_.rules});
@@ -238,14 +235,6 @@ class Simulation {
     }
     if (options_.keep_timeline) keep_moment();
   }
-  bool near_end(const scheduler::Job& job) const {
-    if (!job.remaining) return false;
-    const std::uint32_t workers = scheduler::workers_of(job.current);
-    const double speed =
-        scheduler::SpeedCurve(job).at(workers, static_cast<std::uint32_t>(job.current.size()));
-    return *job.remaining / speed < kNearEndChanges * options_.change_seconds;
-  }
-
   void move(std::size_t i, const Shares& shares) {
     scheduler::Job& job = snapshot_.jobs[i];
     const bool ran = scheduler::is_running(job);

@@ -63,6 +63,29 @@ Json summary_json(const Summary& s) {
                       {"plan_ms_max", s.plan_ms_max}});
 }
 
+Result<Summary> summary_from(const Json& json) {
+  Summary s;
+  JsonReader in(json, "summary");
+  in.read("policy", s.policy);
+  in.read("trace", s.trace);
+  in.read("jobs", s.jobs);
+  in.read("avg_jct_s", s.avg_jct_s);
+  in.read("p50_jct_s", s.p50_jct_s);
+  in.read("p95_jct_s", s.p95_jct_s);
+  in.read("p99_jct_s", s.p99_jct_s);
+  in.read("makespan_s", s.makespan_s);
+  in.read("avg_wait_s", s.avg_wait_s);
+  in.read("max_wait_s", s.max_wait_s);
+  in.read("avg_queue", s.avg_queue);
+  in.read("utilisation", s.utilisation);
+  in.read("changes_per_job", s.changes_per_job);
+  in.read("worst_ftf", s.worst_ftf);
+  in.read("plan_ms_p50", s.plan_ms_p50);
+  in.read("plan_ms_max", s.plan_ms_max);
+  EDL_TRY(in.finish());
+  return s;
+}
+
 Json job_json(const JobOutcome& job) {
   return json_object({{"name", job.name},
                       {"submit_s", job.submitted},

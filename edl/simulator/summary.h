@@ -31,6 +31,7 @@ Summary summarise(const Outcome& outcome, std::string policy, std::string trace)
 
 // The fields of the contract, in its order of writing.
 Json summary_json(const Summary& summary);
+Result<Summary> summary_from(const Json& json);
 Json job_json(const JobOutcome& job);
 
 // Of sorted values; between two of them it is linear. 0 of none.

@@ -33,7 +33,7 @@ class Decision {
     for (const Job& job : snapshot_.jobs) {
       SpeedCurve curve(job);
       const double alone = curve.at(job.min, nodes(job, job.min)) / job.min;
-      const double work = job.remaining ? *job.remaining / alone : guess(job);
+      const double work = job.remaining && job.tried > 0 ? *job.remaining / alone : guess(job);
       candidates_.push_back({std::move(curve), alone, work});
       declared_ = declared_ || job.remaining;
     }
@@ -107,8 +107,7 @@ class Decision {
   }
   // The minimum, what fits a node, whole nodes, and what it has: only useful ones.
   std::vector<std::uint32_t> sizes(const Job& job) const {
-    const std::uint32_t node =
-        std::max(snapshot_.nodes.empty() ? 1 : snapshot_.nodes[0].slots / job.slots_per_worker, 1U);
+    const std::uint32_t node = node_room(snapshot_, job);
     const std::uint32_t most =
         std::clamp(std::max(kParameters.growth * job.tried, node), job.min, job.max);
     std::vector<std::uint32_t> out{job.min, workers_of(job.current)};

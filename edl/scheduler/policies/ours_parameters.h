@@ -6,8 +6,8 @@
 namespace edl::scheduler {
 
 struct OursParameters {
-  double power_declared = 0.7;  // of the speed-up, when lengths are known
-  double power_blind = 0.5;     // flatter, when the order is only guessed
+  double power_declared = 0.8;  // of the speed-up, when lengths are known
+  double power_blind = 0.6;     // flatter, when the order is only guessed
   double horizon_s = 300;       // that a change must pay for itself in
   double horizon_changes = 5;   // or so many times its cost
   double guess_floor_s = 1;

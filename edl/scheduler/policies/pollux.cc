@@ -31,7 +31,7 @@ Bid bid_of(const Snapshot& snapshot, const Job& job, double fair) {
   const double factor = restart_factor(job, snapshot.now);
   const double per_node =
       static_cast<double>(snapshot.nodes.size()) / static_cast<double>(slots_of(snapshot));
-  const std::uint32_t node = packed_nodes(snapshot, job, 1) > 0 ? snapshot.nodes[0].slots : 1;
+  const std::uint32_t node = node_room(snapshot, job);
   const std::uint32_t most =
       std::min({job.max, std::max(kGrowth * job.tried, 1U), kNodesMax * node});
   const std::uint32_t now = workers_of(job.current);

@@ -1,0 +1,144 @@
+#include "edl/simulator/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "edl/simulator/capacity.h"
+#include "edl/simulator/experiments.h"
+#include "edl/simulator/formats.h"
+#include "edl/simulator/generator.h"
+#include "edl/simulator/scaling.h"
+#include "edl/simulator/summary.h"
+
+namespace edl::simulator {
+namespace {
+
+const Format& synthetic() {
+  for (const Format& format : formats()) {
+    if (format.knows("job,submit_s,wanted,min,max")) return format;
+  }
+  EDL_CHECK(false);
+}
+
+// The format needs no disk.
+class NoDisk final : public os::Disk {
+ public:
+  Result<std::unique_ptr<os::File>> open(const std::string&, os::Open) override { return gone(); }
+  Result<void> rename(const std::string&, const std::string&) override { return gone(); }
+  Result<void> remove(const std::string&) override { return gone(); }
+  Result<void> make_directory(const std::string&) override { return gone(); }
+  Result<void> sync_directory(const std::string&) override { return gone(); }
+  Result<std::vector<std::string>> list(const std::string&) override { return gone(); }
+  bool exists(const std::string&) override { return false; }
+  Result<std::unique_ptr<os::DiskLock>> lock(const std::string&) override { return gone(); }
+  Result<std::uint64_t> free_bytes(const std::string&) override { return gone(); }
+  Result<bool> is_private(const std::string&) override { return gone(); }
+
+ private:
+  static Error gone() { return {Code::kUnavailable, "no disk"}; }
+};
+
+Trace generated(std::uint64_t seed, std::uint64_t jobs, bool bursty = false) {
+  NoDisk disk;
+  const std::string words =
+      generate_trace({.seed = seed, .jobs = jobs, .mean_gap_s = 120, .bursty = bursty});
+  return synthetic().read(disk, words, "").value();
+}
+
+SimulationOptions cluster(std::uint32_t nodes, double interval) {
+  SimulationOptions options{.interval = interval, .change_seconds = 5};
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    options.nodes.push_back({.name = std::to_string(n), .slots = 4});
+  }
+  return options;
+}
+
+Outcome run(const Trace& trace, const char* policy, const SimulationOptions& options) {
+  return simulate(trace, **scheduler::find_policy(policy), options).value();
+}
+
+TEST(Simulation, every_policy_ends_every_job_and_chance_comes_from_the_seed) {
+  const Trace trace = generated(7, 80, true);
+  for (const scheduler::Policy* policy : scheduler::policies()) {
+    for (const double interval : {60.0, 0.0}) {
+      SimulationOptions options = cluster(8, interval);
+      options.noise = 0.1;
+      options.capacity =
+          capacity_changes(options.nodes, {.mean_between_failures_s = 40000, .foreign_share = 0.3});
+      const auto outcome = simulate(trace, *policy, options);
+      ASSERT_TRUE(outcome.ok()) << policy->name << ": " << outcome.error().message;
+      const auto again = simulate(trace, *policy, options);
+      for (std::size_t j = 0; j < trace.jobs.size(); ++j) {
+        const JobOutcome& job = outcome->jobs[j];
+        ASSERT_GE(job.started, job.submitted) << policy->name << " " << job.name;
+        ASSERT_GT(job.finished, job.started) << policy->name << " " << job.name;
+        ASSERT_EQ(job.finished, again->jobs[j].finished) << policy->name << " " << job.name;
+      }
+      EXPECT_LE(outcome->used_slot_seconds, outcome->slot_seconds * 1.0001) << policy->name;
+    }
+  }
+}
+
+TEST(Simulation, nobody_waits_while_the_minimums_fit) {
+  const Trace trace = generated(3, 32);  // on 32 slots, each with a minimum of 1
+  for (const bool declared : {false, true}) {
+    SimulationOptions options = cluster(8, 0);
+    options.declared = declared;
+    const Summary summary = summarise(run(trace, "ours", options), "ours", "");
+    EXPECT_EQ(summary.max_wait_s, 0);
+    EXPECT_EQ(summary.avg_queue, 0);
+  }
+}
+
+TEST(Simulation, a_job_alone_takes_as_long_as_its_speed_says) {
+  Trace trace;
+  trace.jobs.push_back({.name = "one", .submitted = 10, .wanted = 4});
+  trace.jobs[0].make = [](const ModelOptions&) {
+    return timed_job({.seconds = 100, .wanted = 4, .min = 4, .max = 4});
+  };
+  const Outcome outcome = run(trace, "fifo", cluster(1, 0));
+  EXPECT_DOUBLE_EQ(outcome.jobs[0].started, 10);
+  EXPECT_NEAR(outcome.jobs[0].finished, 10 + 5 + 100, 1e-6);
+  EXPECT_NEAR(outcome.jobs[0].fair_ratio, 1.05, 1e-6);
+}
+
+TEST(Simulation, ours_ends_jobs_sooner_than_equal_shares_and_queues) {
+  const Trace trace = generated(11, 150, true);
+  SimulationOptions options = cluster(8, 60);
+  options.declared = true;
+  const double ours = summarise(run(trace, "ours", options), "", "").avg_jct_s;
+  for (const char* other : {"fifo", "tiresias", "edl", "wfs", "optimus"}) {
+    EXPECT_LT(ours, summarise(run(trace, other, options), "", "").avg_jct_s) << other;
+  }
+}
+
+TEST(Simulation, a_job_that_can_never_run_is_told) {
+  Trace trace;
+  trace.jobs.push_back({.name = "huge", .wanted = 64});
+  trace.jobs[0].make = [](const ModelOptions&) {
+    return timed_job({.seconds = 100, .wanted = 64, .min = 64, .max = 64});
+  };
+  const auto outcome = simulate(trace, **scheduler::find_policy("ours"), cluster(2, 60));
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.error().message.find("huge"), std::string::npos) << outcome.error().message;
+}
+
+TEST(Experiments, elastic_jobs_wait_less_and_use_more) {
+  const auto pending = pending_experiment();
+  ASSERT_TRUE(pending.ok());
+  EXPECT_LT(pending->runs[1].summary.avg_wait_s, 0.2 * pending->runs[0].summary.avg_wait_s);
+  const auto harvest = harvest_experiment();
+  ASSERT_TRUE(harvest.ok()) << harvest.error().message;
+  EXPECT_LT(harvest->rows[0]["cluster_utilisation"].get<double>(), 0.7);
+  EXPECT_GE(harvest->rows[1]["cluster_utilisation"].get<double>(), 0.83);
+}
+
+TEST(Summary, percentiles_are_linear_between_values) {
+  EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(percentile({1, 2, 3, 4}, 1), 4);
+  EXPECT_DOUBLE_EQ(percentile({}, 0.5), 0);
+}
+
+}  // namespace
+}  // namespace edl::simulator
