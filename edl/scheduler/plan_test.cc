@@ -247,6 +247,21 @@ TEST(Plan, a_change_that_costs_more_than_it_gains_is_not_made) {
   EXPECT_EQ(workers_of(plan(snapshot, ours()).allocations[0].workers), 8u);
 }
 
+TEST(Plan, nobody_waits_for_one_whose_change_does_not_pay) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("long", 1, 4), job("short", 1, 4), job("new", 1, 8)};
+  snapshot.jobs[0].current = {{0, 4}};
+  snapshot.jobs[1].current = {{1, 4}};
+  for (Job& one : snapshot.jobs) {
+    one.throughput = {{1, 1, 1}, {2, 1, 1.9}, {4, 1, 3.6}};
+    one.change_cost_s = 30;
+    one.tried = 4;
+    one.remaining = 100;
+  }
+  const Plan made = plan(snapshot, ours());
+  for (const Allocation& one : made.allocations) EXPECT_FALSE(one.workers.empty()) << one.reason;
+}
+
 TEST(Plan, who_scales_badly_gives_to_who_scales_well) {
   Snapshot snapshot = small_cluster();
   snapshot.jobs = {job("flat", 1, 8), job("steep", 1, 8)};

@@ -51,7 +51,11 @@ bool pays(const Snapshot& snapshot, const Job& job, const Shares& next) {
 class Steadying {
  public:
   Steadying(const Snapshot& snapshot, Plan& proposal)
-      : snapshot_(snapshot), proposal_(proposal), draft_(snapshot), kept_(snapshot.jobs.size()) {}
+      : snapshot_(snapshot),
+        proposal_(proposal),
+        draft_(snapshot),
+        kept_(snapshot.jobs.size()),
+        still_(snapshot.jobs.size()) {}
 
   Plan run() {
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) keep_if_still(j);
@@ -72,17 +76,18 @@ class Steadying {
     if (!is_running(job)) return;
     const std::string has = text("keeps ", workers_of(job.current), ": ");
     if (snapshot_.now < job.frozen_until) {
-      keep(j, has + "it changed a moment ago");
+      still_[j] = keep(j, has + "it changed a moment ago");
     } else if (job.near_end) {
-      keep(j, has + "it is near its end");
+      still_[j] = keep(j, has + "it is near its end");
     } else if (!wanted(j).empty() && wanted(j) != job.current && !pays(snapshot_, job, wanted(j))) {
       keep(j, has + "a change costs more than it gains");
     }
   }
-  void keep(std::size_t j, std::string reason) {
-    if (!draft_.put(j, snapshot_.jobs[j].current)) return;
+  bool keep(std::size_t j, std::string reason) {
+    if (!draft_.put(j, snapshot_.jobs[j].current)) return false;
     proposal_.allocations[j].reason = std::move(reason);
     kept_[j] = true;
+    return true;
   }
   void follow_all() {
     JobOrder order = by_submission(snapshot_);
@@ -104,7 +109,8 @@ class Steadying {
     }
   }
 
-  // Whether whoever loses all its workers loses them to somebody of higher rank.
+  // Whether whoever loses all its workers loses them to somebody of higher rank, and nobody whom
+  // the proposal starts waits for one that is only kept because a change does not pay.
   bool is_steady() const {
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
@@ -115,7 +121,8 @@ class Steadying {
     }
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
       const Job& job = snapshot_.jobs[j];
-      if (is_running(job) && draft_.workers(j) == 0 && highest <= job.priority) return false;
+      if (draft_.workers(j) > 0) continue;
+      if (is_running(job) ? highest <= job.priority : !wanted(j).empty()) return false;
     }
     return true;
   }
@@ -126,7 +133,8 @@ class Steadying {
       draft_.clear(j);
     }
     for (const std::size_t j : order) {
-      if (is_running(snapshot_.jobs[j])) draft_.put(j, least_of(snapshot_.jobs[j]));
+      if (!is_running(snapshot_.jobs[j])) continue;
+      draft_.put(j, still_[j] ? snapshot_.jobs[j].current : least_of(snapshot_.jobs[j]));
     }
     for (const std::size_t j : by_claim(snapshot_, order)) {
       if (!is_running(snapshot_.jobs[j]) && !wanted(j).empty()) enter(j);
@@ -188,6 +196,7 @@ class Steadying {
   Plan& proposal_;
   Draft draft_;
   std::vector<bool> kept_;
+  std::vector<bool> still_;  // of those kept: not to be changed for anyone but a higher rank
 };
 
 }  // namespace
