@@ -31,12 +31,12 @@ SECONDS_BETWEEN = 3  # at least, so that who notices a change late is seen to do
 
 
 def pause_of(steps, at):
-    """Of steps (time, number, workers): the longest gap from `at` on, and steps computed again."""
-    gaps = [(after[0] - before[0], before[0]) for before, after in zip(steps, steps[1:])]
-    usual = statistics.median(gap for gap, begin in gaps if begin < at)
-    longest = max(gap for gap, begin in gaps if begin > at - usual)
+    """Of steps (time, number, workers): the longest gap that ends after `at`, less a usual one, and
+    steps that were computed again."""
+    gaps = [(after[0] - before[0], i) for i, (before, after) in enumerate(zip(steps, steps[1:]))]
+    usual = statistics.median(gap for gap, i in gaps if steps[i + 1][0] < at)
+    longest, first = max((gap, i) for gap, i in gaps if steps[i + 1][0] >= at)
     done = max((number for when, number, _ in steps if when <= at), default=0)
-    first = next(i for i, (gap, begin) in enumerate(gaps) if gap == longest and begin > at - usual)
     redone = max(0, max(done, steps[first][1]) + 1 - steps[first + 1][1])
     return 1000 * (longest - usual), redone
 

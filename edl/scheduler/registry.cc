@@ -25,7 +25,7 @@ Result<const Policy*> find_policy(std::string_view name) {
   const std::string meant = closest(name, known);
   return Error{Code::kInvalid, text("there is no policy \"", name, "\"",
                                     meant.empty() ? "" : text("; did you mean ", meant, "?"),
-                                    " The policies are ", list_text(known))};
+                                    "; the policies are ", list_text(known))};
 }
 
 }  // namespace edl::scheduler

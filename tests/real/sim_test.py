@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""`edl sim` as people and programs use it: what it answers, that a fresh process answers the same,
+and what it says of wrong words.
+Run as: sim_test.py PATH_OF_EDL [unittest options]"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+EDL = "edl"  # argv[1]
+TRACE = Path(__file__).resolve().parents[2] / "examples/cluster/jobs.csv"
+POLICIES = ["fifo", "srtf", "tiresias", "tiresias-elastic", "optimus", "afs", "edl", "wfs",
+            "pollux", "ours"]
+FIELDS = {"policy", "trace", "jobs", "avg_jct_s", "p50_jct_s", "p95_jct_s", "p99_jct_s",
+          "makespan_s", "avg_wait_s", "max_wait_s", "avg_queue", "utilisation", "changes_per_job",
+          "worst_ftf", "plan_ms_p50", "plan_ms_max"}
+SNAPSHOT = {
+    "now": 1000.0,
+    "nodes": [{"node": f"n{i}", "slots": 4} for i in range(6)],
+    "tenants": [{"tenant": "small", "quota": 3}],
+    "jobs": [{"job": "grows", "min": 1, "max": 16, "current": [{"node": "n0", "count": 2}],
+              "throughput": [{"workers": 1, "nodes": 1, "per_s": 10.0},
+                             {"workers": 2, "nodes": 1, "per_s": 19.0}]},
+             {"job": "gang", "min": 12, "max": 12, "submitted": 10.0},
+             {"job": "too-large", "min": 30, "max": 40},
+             {"job": "limited", "min": 1, "max": 8, "tenant": "small"},
+             {"job": "frozen", "min": 1, "max": 8, "frozen_until": 2000.0,
+              "current": [{"node": "n1", "count": 1}]}]}
+
+
+def edl(*words, code=0):
+    done = subprocess.run([EDL, "sim", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120)
+    if done.returncode != code:
+        raise AssertionError(f"{words}: ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def answers(*words):
+    return [json.loads(line) for line in edl(*words, "--json").stdout.splitlines()]
+
+
+class Sim(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.snapshot = Path(self.folder.name) / "snapshot.json"
+        self.snapshot.write_text(json.dumps(SNAPSHOT))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_every_policy_completes_the_trace_that_ships(self):
+        listed = [line.split()[0] for line in edl("policies").stdout.splitlines()]
+        self.assertEqual(listed, POLICIES)
+        jobs = len(TRACE.read_text().splitlines()) - 1
+        rows = answers("compare", f"--trace={TRACE}", f"--policies={','.join(POLICIES)}",
+                       "--nodes=8x4")
+        self.assertEqual([row["policy"] for row in rows], POLICIES)
+        for row in rows:
+            self.assertEqual(set(row), FIELDS)
+            self.assertEqual(row["jobs"], jobs)
+            self.assertLessEqual(row["p50_jct_s"], row["p99_jct_s"])
+            self.assertTrue(0 < row["utilisation"] <= 1, row)
+        mean = {row["policy"]: row["avg_jct_s"] for row in rows}
+        self.assertLess(mean["ours"], mean["fifo"])
+
+    def test_jobs_are_told_and_the_same_seed_gives_the_same(self):
+        words = ("run", f"--trace={TRACE}", "--policy=ours", "--nodes=8x4", "--jobs", "--noise=0.1",
+                 "--failures=2", "--seed=3")
+        first, second = answers(*words), answers(*words)
+        self.assertEqual(first[1:], second[1:])
+        other = answers(*words[:-1], "--seed=4")
+        self.assertNotEqual(first[1:], other[1:], "the control: another seed is another world")
+        for job in first[1:]:
+            self.assertEqual(set(job), {"name", "submit_s", "start_s", "finish_s"})
+            self.assertLessEqual(job["submit_s"], job["start_s"])
+            self.assertLess(job["start_s"], job["finish_s"])
+
+    def test_nobody_waits_while_the_minimums_fit(self):
+        row = answers("run", f"--trace={TRACE}", "--policy=ours", "--nodes=16x4", "--interval=0")[0]
+        self.assertEqual(row["max_wait_s"], 0)
+
+    def test_a_fresh_process_plans_the_same_and_keeps_the_rules(self):
+        for policy in POLICIES:
+            words = ("plan", f"--snapshot={self.snapshot}", f"--policy={policy}", "--json")
+            said = edl(*words).stdout
+            self.assertEqual(said, edl(*words).stdout, policy)
+            plan = {a["job"]: a["workers"] for a in json.loads(said)["allocations"]}
+            self.assertEqual(set(plan), {job["job"] for job in SNAPSHOT["jobs"]}, policy)
+            used = {}
+            for job in SNAPSHOT["jobs"]:
+                count = sum(place["count"] for place in plan[job["job"]])
+                self.assertTrue(count == 0 or job["min"] <= count <= job["max"], (policy, plan))
+                for place in plan[job["job"]]:
+                    used[place["node"]] = used.get(place["node"], 0) + place["count"]
+            self.assertTrue(all(count <= 4 for count in used.values()), (policy, used))
+            self.assertEqual(plan["too-large"], [], policy)
+            self.assertLessEqual(sum(place["count"] for place in plan["limited"]), 3, policy)
+        self.assertEqual(plan["frozen"], [{"node": "n1", "count": 1}])
+
+    def test_a_trace_out_of_a_seed_runs_and_a_report_stands_alone(self):
+        trace = Path(self.folder.name) / "made.csv"
+        made = edl("generate", "--jobs=30", "--seed=9", "--bursty").stdout
+        self.assertEqual(made, edl("generate", "--jobs=30", "--seed=9", "--bursty").stdout)
+        trace.write_text(made)
+        page = Path(self.folder.name) / "report.html"
+        edl("compare", f"--trace={trace}", "--policies=edl,ours", "--nodes=4x4", f"--report={page}")
+        text = page.read_text()
+        self.assertIn("<svg", text)
+        for outside in ("http://", "https://", "src="):
+            self.assertNotIn(outside, text.replace("http://www.w3.org", ""))
+
+    def test_the_two_experiments_show_what_they_are_for(self):
+        without, elastic = answers("experiment", "pending")
+        self.assertGreater(without["avg_wait_s"], 0)
+        self.assertLess(elastic["avg_wait_s"], without["avg_wait_s"])
+
+    def test_wrong_words_are_told_in_a_sentence(self):
+        for words, sentence in (
+                (("run", f"--trace={TRACE}", "--policy=none"), "there is no policy"),
+                (("run", "--trace=/nowhere", "--policy=ours"), "/nowhere"),
+                (("run", f"--trace={TRACE}", "--policy=ours", "--nodes=0x4"), "--nodes=0x4"),
+                (("plan", f"--snapshot={TRACE}", "--policy=ours"), "not valid JSON")):
+            said = edl(*words, code=1).stderr
+            self.assertIn(sentence, said)
+            self.assertEqual(len(said.strip().splitlines()), 1, said)
+
+
+if __name__ == "__main__":
+    EDL = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
