@@ -148,21 +148,11 @@ Picture fill(bench::Table& table) {
 }  // namespace edl
 
 int main(int argc, char** argv) {
-  std::optional<std::string> svg;
-  std::vector<char*> others;
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.starts_with("--svg=")) {
-      svg = word.substr(6);
-    } else {
-      others.push_back(argv[i]);
-    }
-  }
+  const std::optional<std::string> svg = edl::bench::take_svg(argc, argv);
   const auto fill = [&](edl::bench::Table& table) {
     const edl::Picture picture = edl::fill(table);
     if (svg) std::ofstream(*svg) << picture.svg();
   };
-  return edl::bench::run(static_cast<int>(others.size()), others.data(),
-                         {"change", "seed", "loss_before", "loss_worst", "loss_after", "diverged"},
-                         fill);
+  return edl::bench::run(
+      argc, argv, {"change", "seed", "loss_before", "loss_worst", "loss_after", "diverged"}, fill);
 }

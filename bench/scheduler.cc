@@ -64,18 +64,15 @@ Times plan_times(std::uint32_t slots, std::uint32_t jobs) {
   return times;
 }
 
-// A week of arrivals that keep the cluster busy.
+// A week of arrivals; how much of the cluster they use is in the row.
 void week(bench::Table& table) {
   constexpr std::uint64_t kJobs = 60000;
-  simulator::Trace trace;
-  for (const simulator::Format& format : simulator::formats()) {
-    const std::string words =
-        simulator::generate_trace({.seed = 1, .jobs = kJobs, .mean_gap_s = 7 * 86400.0 / kJobs});
-    if (!format.knows("job,submit_s,wanted,min,max")) continue;
-    const auto sink = silent_log_sink();
-    const auto system = os::posix_system({.log_sink = sink.get()});
-    trace = format.read(system->disk(), words, "").value();
-  }
+  const std::string words =
+      simulator::generate_trace({.seed = 1, .jobs = kJobs, .mean_gap_s = 7 * 86400.0 / kJobs});
+  const auto sink = silent_log_sink();
+  const auto system = os::posix_system({.log_sink = sink.get()});
+  const simulator::Trace trace =
+      simulator::kSyntheticFormat.read(system->disk(), words, "").value();
   simulator::SimulationOptions options{.change_seconds = 5, .declared = true};
   for (std::uint32_t n = 0; n < 1250; ++n) {
     options.nodes.push_back({.name = text("n", n), .slots = kNodeSlots});
@@ -122,17 +119,8 @@ void fill(bench::Table& table, const std::optional<std::string>& svg) {
 }  // namespace edl
 
 int main(int argc, char** argv) {
-  std::optional<std::string> svg;
-  std::vector<char*> others;
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.starts_with("--svg=")) {
-      svg = word.substr(6);
-    } else {
-      others.push_back(argv[i]);
-    }
-  }
-  return edl::bench::run(static_cast<int>(others.size()), others.data(),
+  const std::optional<std::string> svg = edl::bench::take_svg(argc, argv);
+  return edl::bench::run(argc, argv,
                          {"what", "slots", "jobs", "cold_ms", "warm_ms", "seconds", "utilisation"},
                          [&](edl::bench::Table& table) { edl::fill(table, svg); });
 }

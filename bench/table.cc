@@ -69,6 +69,18 @@ int run(int argc, char** argv, std::vector<std::string> columns,
   return table.finish();
 }
 
+std::optional<std::string> take_svg(int& argc, char** argv) {
+  std::optional<std::string> path;
+  const auto rest = std::remove_if(argv + 1, argv + argc, [&](const char* argument) {
+    const std::string_view word = argument;
+    if (!word.starts_with("--svg=")) return false;
+    path = word.substr(6);
+    return true;
+  });
+  argc = static_cast<int>(rest - argv);
+  return path;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

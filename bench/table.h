@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Table {
 // Answers the exit code.
 int run(int argc, char** argv, std::vector<std::string> columns,
         const std::function<void(Table&)>& fill);
+
+// What --svg=FILE names, if it is among the arguments; takes it out of them.
+std::optional<std::string> take_svg(int& argc, char** argv);
 
 double median(std::vector<double> values);
 

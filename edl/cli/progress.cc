@@ -153,8 +153,7 @@ std::optional<Duration> Progress::time_left() const {
       std::chrono::duration<double>(each * static_cast<double>(left)));
 }
 
-std::string Progress::bar(std::size_t width) const {
-  const double share = static_cast<double>(step_) / static_cast<double>(*options_.steps);
+std::string bar_text(double share, std::size_t width) {
   const auto full = static_cast<std::size_t>(std::min(share, 1.0) * static_cast<double>(width));
   return text("[", std::string(full, '#'), std::string(width - full, '.'), "] ");
 }
@@ -176,7 +175,8 @@ std::string Progress::line(std::size_t columns) const {
   if (columns == 0 || !options_.steps || *options_.steps == 0)
     return out.substr(0, columns == 0 ? out.size() : columns);
   const std::size_t spare = columns - std::min(columns, out.size() + 3);
-  if (spare >= kBarMin) out = bar(std::min(spare, kBarMax)) + out;
+  const double share = static_cast<double>(step_) / static_cast<double>(*options_.steps);
+  if (spare >= kBarMin) out = bar_text(share, std::min(spare, kBarMax)) + out;
   return out.substr(0, columns);
 }
 

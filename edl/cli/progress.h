@@ -19,6 +19,9 @@ struct ProgressOptions {
   Duration line_every = 5s;
 };
 
+// "[###...] " of so many columns between the brackets.
+std::string bar_text(double share, std::size_t width);
+
 class Progress {
  public:
   explicit Progress(ProgressOptions options) : options_(options) {}
@@ -36,7 +39,6 @@ class Progress {
  private:
   void on_step(const agent::OrderedJson& step, Time now);
   std::string draw();
-  std::string bar(std::size_t width) const;
   std::optional<Duration> time_left() const;
 
   const ProgressOptions options_;

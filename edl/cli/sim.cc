@@ -43,8 +43,7 @@ class SimRun final : public Command {
     if (timeline_) out.add(json_line(simulator::outcome_json(outcome)) + "\n");
     if (!report_.empty()) {
       const std::string page = simulator::html_report({{summary, outcome}});
-      const auto* bytes = reinterpret_cast<const std::byte*>(page.data());
-      EDL_TRY(os::replace_file(files.disk(), report_, ConstBytes(bytes, page.size())));
+      EDL_TRY(os::replace_file(files.disk(), report_, bytes_of(page)));
     }
     if (jobs_) tell_jobs(outcome, out);
     return {};

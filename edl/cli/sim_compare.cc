@@ -5,6 +5,7 @@
 #include "edl/base/text.h"
 #include "edl/cli/commands.h"
 #include "edl/cli/job_files.h"
+#include "edl/cli/progress.h"
 #include "edl/cli/sim_commands.h"
 #include "edl/cli/sim_options.h"
 #include "edl/os/posix/machine.h"
@@ -50,6 +51,12 @@ class Runs {
   void start_next() {
     if (next_ == runs_.size() || problem_) return;
     CompareRun& one = runs_[next_++];
+    // Made by us, so that nobody's file or link of that name is written to.
+    const auto file = system_.disk().open(one.path, os::Open::kCreateNew);
+    if (!file.ok()) {
+      problem_ = file.error();
+      return;
+    }
     os::Spawn spawn;
     spawn.argv = {machine_.program,
                   "sim",
@@ -80,9 +87,9 @@ class Runs {
   }
   void draw() {
     if (!os::terminal_columns()) return;
-    const std::size_t full = kBarWidth * done_ / runs_.size();
-    talk_.add(text("\rcompare: [", std::string(full, '#'), std::string(kBarWidth - full, '.'), "] ",
-                   done_, " of ", runs_.size(), done_ == runs_.size() ? "\n" : ""));
+    const double share = static_cast<double>(done_) / static_cast<double>(runs_.size());
+    talk_.add(text("\rcompare: ", bar_text(share, kBarWidth), done_, " of ", runs_.size(),
+                   done_ == runs_.size() ? "\n" : ""));
     talk_.flush();
   }
   Result<std::vector<simulator::ReportRun>> collect() {
@@ -90,7 +97,7 @@ class Runs {
     std::vector<simulator::ReportRun> all;
     for (const CompareRun& one : runs_) {
       EDL_TRY(const Bytes bytes, os::read_file(system_.disk(), one.path, kAnswerBytesMax));
-      const std::string_view said(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      const std::string_view said = text_of(bytes);
       if (!one.exit || !(*one.exit == os::Exit{})) {
         return Error{Code::kInvalid, text(one.policy, " on ", one.trace, ": ", trim(said))};
       }
@@ -157,17 +164,13 @@ class SimCompare final : public Command {
     }
     EDL_TRY(const auto all, runs.run());
     if (!report_.empty()) {
-      const std::string page = simulator::html_report(all);
-      EDL_TRY(os::replace_file(system->disk(), report_, as_bytes(page)));
+      EDL_TRY(os::replace_file(system->disk(), report_, bytes_of(simulator::html_report(all))));
     }
     answer(all, out);
     return {};
   }
 
  private:
-  static ConstBytes as_bytes(const std::string& words) {
-    return {reinterpret_cast<const std::byte*>(words.data()), words.size()};
-  }
   void answer(const std::vector<simulator::ReportRun>& all, Output& out) const {
     std::vector<simulator::Summary> summaries;
     for (const auto& run : all) summaries.push_back(run.summary);

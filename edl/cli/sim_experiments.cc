@@ -25,8 +25,7 @@ class SimExperiment final : public Command {
     if (!report_.empty()) {
       CommandDisk files;
       const std::string page = simulator::html_report(result.runs);
-      const auto* bytes = reinterpret_cast<const std::byte*>(page.data());
-      EDL_TRY(os::replace_file(files.disk(), report_, ConstBytes(bytes, page.size())));
+      EDL_TRY(os::replace_file(files.disk(), report_, bytes_of(page)));
     }
     if (json_) {
       for (const Json& row : result.rows) out.add(json_line(row) + "\n");

@@ -26,8 +26,7 @@ class SimPlan final : public Command {
     CommandDisk files;
     EDL_TRY(const Bytes bytes,
             os::read_file(files.disk(), snapshot_, scheduler::kSnapshotBytesMax));
-    const auto snapshot = scheduler::parse_snapshot(
-        std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    const auto snapshot = scheduler::parse_snapshot(text_of(bytes));
     if (!snapshot.ok()) {
       return Error{snapshot.error().code, text("file ", snapshot_, ": ", snapshot.error().message)};
     }

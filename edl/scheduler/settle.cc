@@ -22,11 +22,16 @@ class Settling {
                      [&](std::size_t a, std::size_t b) { return sizes_[a] > sizes_[b]; });
     for (const std::size_t j : changed) {
       std::uint32_t workers = sizes_[j];
-      while (workers >= jobs_[j].min && !move_to(j, workers)) --workers;
+      while (workers > 0 && !move_to(j, workers)) workers = next_below(jobs_[j], workers);
     }
   }
 
  private:
+  // The next smaller size that buys something; 0 below the minimum.
+  static std::uint32_t next_below(const Job& job, std::uint32_t workers) {
+    if (workers <= job.min) return 0;
+    return std::max(useful_size(job.logical_workers, workers - 1), job.min);
+  }
   std::uint32_t fewest_nodes(std::size_t j, std::uint32_t workers) const {
     return packed_nodes(draft_.snapshot(), jobs_[j], workers);
   }

@@ -42,6 +42,11 @@ double remaining_work(const Job& job, double speed_alone) {
   return speed_alone * std::max(job.attained_s, kShortestGuessSeconds);
 }
 
+std::string change_text(std::uint32_t had, std::uint32_t has) {
+  if (has == had) return text("keeps ", has);
+  return text(had == 0 ? "starts with " : has > had ? "grows to " : "shrinks to ", has);
+}
+
 void explain_sizes(Draft& draft, const std::string& because) {
   const auto& jobs = draft.snapshot().jobs;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -49,13 +54,8 @@ void explain_sizes(Draft& draft, const std::string& because) {
     const std::uint32_t has = draft.workers(j);
     if (has == 0) {
       draft.explain(j, text(had > 0 ? "stops: " : "waits: ", because));
-    } else if (has == had) {
-      draft.explain(j, text("keeps ", has, ": ", because));
     } else {
-      draft.explain(j, text(had == 0    ? "starts with "
-                            : has > had ? "grows to "
-                                        : "shrinks to ",
-                            has, ": ", because));
+      draft.explain(j, text(change_text(had, has), ": ", because));
     }
   }
 }

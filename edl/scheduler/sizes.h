@@ -21,6 +21,8 @@ std::uint32_t packed_nodes(const Snapshot& snapshot, const Job& job, std::uint32
 // What a job has left to do, as far as it told; else a guess: as much as it has done.
 double remaining_work(const Job& job, double speed_alone);
 
+// "grows to 4", of a job that runs.
+std::string change_text(std::uint32_t had, std::uint32_t has);
 // Reasons in equal words for equal decisions.
 void explain_sizes(Draft& draft, const std::string& because);
 

@@ -106,7 +106,8 @@ class SnapshotReader {
     read_identity(in, job);
     read_state(in, job);
     EDL_TRY(in.finish());
-    if (std::isnan(job.since)) job.since = job.submitted;
+    // Who does not say since when it waits is not taken to starve.
+    if (std::isnan(job.since)) job.since = is_running(job) ? job.submitted : snapshot_.now;
     EDL_TRY(check(job));
     return job;
   }

@@ -11,23 +11,43 @@ namespace {
 
 constexpr double kUnknownTimeLeftSeconds = 600;  // at least, of a job that tells nothing
 
-// Jobs from the one that must have its minimum first to the one that must have it last.
+// What decides who must have its minimum before whom.
+struct Claim {
+  std::int64_t rank = 0;
+  bool runs = false;
+  double since = 0;      // of a runner; of a waiter only when it starves
+  double time_left = 0;  // of a runner, with its minimum; the same for all that tell nothing
+};
+
+double time_at_minimum(const Job& job) {
+  if (!job.remaining) return std::numeric_limits<double>::infinity();
+  return *job.remaining / std::max(SpeedCurve(job).at(job.min, 1), 1e-12);
+}
+
+Claim claim_of(const Snapshot& snapshot, const Job& job) {
+  Claim claim{.rank = rank_of(snapshot, job), .runs = is_running(job), .since = job.since};
+  if (claim.runs) claim.time_left = time_at_minimum(job);
+  if (!claim.runs && claim.rank == job.priority) claim.since = snapshot.now;
+  return claim;
+}
+
+// Jobs from the one that must have its minimum first to the one that must have it last. When a
+// runner must go, it is the one with most left to do, and of those that tell nothing the one that
+// has run longest; of those that starve, who has waited longest comes first.
 JobOrder by_claim(const Snapshot& snapshot, const JobOrder& order) {
-  JobOrder claims = order;
-  std::stable_sort(claims.begin(), claims.end(), [&](std::size_t a, std::size_t b) {
-    const Job& one = snapshot.jobs[a];
-    const Job& other = snapshot.jobs[b];
-    const std::int64_t rank = rank_of(snapshot, one);
-    const std::int64_t other_rank = rank_of(snapshot, other);
-    if (rank != other_rank) return rank > other_rank;
-    if (is_running(one) != is_running(other)) return is_running(one);
-    // Of those that run, who has run longest goes first when somebody must; of those that wait,
-    // whoever has waited longer than it should comes first.
-    if (is_running(one)) return one.since > other.since;
-    const bool patient = snapshot.now - one.since < kPatienceSeconds;
-    return !patient && one.since < other.since;
+  std::vector<Claim> claims;
+  claims.reserve(snapshot.jobs.size());
+  for (const Job& job : snapshot.jobs) claims.push_back(claim_of(snapshot, job));
+  JobOrder by = order;
+  std::stable_sort(by.begin(), by.end(), [&](std::size_t a, std::size_t b) {
+    const Claim& one = claims[a];
+    const Claim& other = claims[b];
+    if (one.rank != other.rank) return one.rank > other.rank;
+    if (one.runs != other.runs) return one.runs;
+    if (one.time_left != other.time_left) return one.time_left < other.time_left;
+    return one.runs ? one.since > other.since : one.since < other.since;
   });
-  return claims;
+  return by;
 }
 
 double speed_of(const Job& job, const Shares& shares) {
@@ -38,14 +58,6 @@ double speed_of(const Job& job, const Shares& shares) {
 double time_left(const Snapshot& snapshot, const Job& job, double speed) {
   if (job.remaining) return *job.remaining / std::max(speed, 1e-12);
   return std::max(snapshot.now - job.submitted, kUnknownTimeLeftSeconds);
-}
-
-bool pays(const Snapshot& snapshot, const Job& job, const Shares& next) {
-  const double now = speed_of(job, job.current);
-  const double then = speed_of(job, next);
-  if (then <= now) return true;  // it gives: what others gain is the policy's to weigh
-  const double gain = 1 - now / then;
-  return gain * time_left(snapshot, job, now) > job.change_cost_s;
 }
 
 class Steadying {
@@ -63,6 +75,7 @@ class Steadying {
     // Mostly that is all. Otherwise everyone who runs is put where it is with its minimum, which
     // always fits, and the proposal is followed as far as there is room beside that.
     if (!is_steady()) begin_from_minimums();
+    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) stay_if_it_does_not_pay(j);
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) finish(j);
     return std::move(draft_).finish();
   }
@@ -79,9 +92,18 @@ class Steadying {
       still_[j] = keep(j, has + "it changed a moment ago");
     } else if (job.near_end) {
       still_[j] = keep(j, has + "it is near its end");
-    } else if (!wanted(j).empty() && wanted(j) != job.current && !pays(snapshot_, job, wanted(j))) {
+    } else if (!wanted(j).empty() && wanted(j) != job.current &&
+               !pays(snapshot_, job, speed_of(job, job.current), speed_of(job, wanted(j)))) {
       keep(j, has + "a change costs more than it gains");
     }
+  }
+  // What was left of a change that paid may not pay any more.
+  void stay_if_it_does_not_pay(std::size_t j) {
+    const Job& job = snapshot_.jobs[j];
+    const Shares got = draft_.shares(j);
+    if (!is_running(job) || got.empty() || got == job.current || got == wanted(j)) return;
+    if (pays(snapshot_, job, speed_of(job, job.current), speed_of(job, got))) return;
+    if (!draft_.put(j, job.current)) draft_.put(j, got);
   }
   bool keep(std::size_t j, std::string reason) {
     if (!draft_.put(j, snapshot_.jobs[j].current)) return false;
@@ -201,8 +223,21 @@ class Steadying {
 
 }  // namespace
 
+double patience_s(const Job& job) {
+  return std::clamp(kPatienceShare * time_at_minimum(job), kPatienceSecondsMin,
+                    kPatienceSecondsMax);
+}
+
+bool pays(const Snapshot& snapshot, const Job& job, double per_s, double per_s_then) {
+  if (per_s_then <= per_s) return true;
+  const double gain = 1 - per_s / per_s_then;
+  return gain * time_left(snapshot, job, per_s) > job.change_cost_s;
+}
+
 std::int64_t rank_of(const Snapshot& snapshot, const Job& job) {
-  const bool starves = !is_running(job) && snapshot.now - job.since >= kPatienceSeconds;
+  const double waited = snapshot.now - job.since;
+  const bool starves =
+      !is_running(job) && waited >= kPatienceSecondsMin && waited >= patience_s(job);
   return std::int64_t{job.priority} + (starves ? 1 : 0);
 }
 

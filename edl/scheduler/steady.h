@@ -1,6 +1,6 @@
 // EDL's rules of steadiness. A running job is not pushed below its minimum except by a job of
 // higher rank; it is left alone for a while after a change and near its end; it changes only when
-// that gains more than it costs; and whoever waits longer than kPatienceSeconds ranks above its
+// that gains more than it costs; and whoever has waited longer than its patience ranks above its
 // priority, so that every job whose minimum fits the cluster runs at last.
 #pragma once
 
@@ -8,13 +8,21 @@
 
 namespace edl::scheduler {
 
-// A waiting job gets one rank more for each time that it has waited so long, up to kRanksMax; a
-// running one loses what it gained when it starts. So a job waits at most kPatienceSeconds longer
-// than it takes until those that waited before it have had their turn.
-inline constexpr double kPatienceSeconds = 3600;
+// A job that has waited so long gets one rank more, and loses it when it starts. So it waits at
+// most so much longer than it takes until those that waited before it have had their turn.
+inline constexpr double kPatienceSecondsMax = 7200;
+inline constexpr double kPatienceSecondsMin = 600;
+inline constexpr double kPatienceShare = 0.2;  // of the time that it needs with its minimum
 
-// Priority, plus one for a job that has waited for kPatienceSeconds.
+// The share of what it has left, within the limits; the longest of a job that tells nothing.
+double patience_s(const Job& job);
+
+// Priority, plus one for a job that has waited for its patience.
 std::int64_t rank_of(const Snapshot& snapshot, const Job& job);
+
+// Whether a running job gains more by the change than it costs; one that gets slower gives to
+// others, and what they gain is the policy's to weigh.
+bool pays(const Snapshot& snapshot, const Job& job, double per_s, double per_s_then);
 
 // Who gets its minimum: all that run, as long as nobody of higher rank needs their slots, then
 // those that wait, by rank and then in the given order.

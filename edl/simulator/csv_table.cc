@@ -10,6 +10,8 @@ namespace edl::simulator {
 namespace {
 
 constexpr std::size_t kRowsMax = 4 << 20;
+constexpr std::uint32_t kCountMax = 1 << 20;
+constexpr double kAmountMax = 1e15;
 
 }  // namespace
 
@@ -67,14 +69,21 @@ Result<double> CsvTable::number(std::size_t row, std::size_t column) const {
                text("row ", row + 1, ", column ", column + 1, ": \"", digits, "\" is no number")};
 }
 
+Result<double> CsvTable::amount(std::size_t row, std::size_t column) const {
+  EDL_TRY(const double value, number(row, column));
+  if (value >= 0 && value <= kAmountMax) return value;
+  return Error{Code::kInvalid, text("row ", row + 1, ", column ", column + 1, ": ", value,
+                                    " is not from 0 to ", kAmountMax)};
+}
+
 Result<std::uint32_t> CsvTable::count(std::size_t row, std::size_t column,
                                       std::uint32_t least) const {
   EDL_TRY(const double value, number(row, column));
-  if (value >= least && value <= 4e9 && value == std::floor(value)) {
+  if (value >= least && value <= kCountMax && value == std::floor(value)) {
     return static_cast<std::uint32_t>(value);
   }
   return Error{Code::kInvalid, text("row ", row + 1, ", column ", column + 1, ": ", value,
-                                    " is no whole number from ", least, " on")};
+                                    " is no whole number from ", least, " to ", kCountMax)};
 }
 
 }  // namespace edl::simulator

@@ -24,7 +24,9 @@ class CsvTable {
   bool has(std::string_view name) const;
   // A finite number; the sentence names row and column.
   Result<double> number(std::size_t row, std::size_t column) const;
-  // A whole number of at least `least`.
+  // One that is not below 0, and no larger than a time or an amount of work can be.
+  Result<double> amount(std::size_t row, std::size_t column) const;
+  // A whole number of at least `least`, and at most a million or so.
   Result<std::uint32_t> count(std::size_t row, std::size_t column, std::uint32_t least = 0) const;
 
  private:

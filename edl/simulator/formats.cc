@@ -5,9 +5,9 @@
 namespace edl::simulator {
 
 std::span<const Format> formats() {
-  static const std::array kFormats = {kPolluxFormat, kElasticFlowFormat, kTiresiasFormat,
-                                      kPhillyFormat, kShockwaveFormat,   kSyntheticFormat};
-  return kFormats;
+  static const std::array known = {kPolluxFormat, kElasticFlowFormat, kTiresiasFormat,
+                                   kPhillyFormat, kShockwaveFormat,   kSyntheticFormat};
+  return known;
 }
 
 }  // namespace edl::simulator

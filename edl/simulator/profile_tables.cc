@@ -96,9 +96,14 @@ class ProfileFolder {
   Result<void> read_placements() {
     EDL_TRY(const std::string words, read_text_file(disk_, folder_ + "/placements.csv"));
     EDL_TRY(const CsvTable table, CsvTable::parse(words));
+    if (table.columns() < 4) return Error{Code::kInvalid, "placements.csv has too few columns"};
     std::map<std::tuple<std::uint32_t, std::uint32_t, double>, std::vector<StepSeconds>> alike;
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string digits(table.field(row, 0));
+      if (digits.empty() || digits.find_first_not_of("123456789") != std::string::npos) {
+        return Error{Code::kInvalid, text("placements.csv, row ", row + 1, ": \"", digits,
+                                          "\" is no placement: write the workers of each node")};
+      }
       EDL_TRY(const double local, table.number(row, 1));
       EDL_TRY(const double step, table.number(row, 2));
       EDL_TRY(const double sync, table.number(row, 3));
@@ -107,6 +112,7 @@ class ProfileFolder {
       for (const char digit : digits) workers += static_cast<std::uint32_t>(digit - '0');
       alike[{static_cast<std::uint32_t>(digits.size()), workers, local}].push_back({step, sync});
     }
+    if (alike.empty()) return Error{Code::kInvalid, "placements.csv has no rows"};
     for (const auto& [key, all] : alike) {
       StepSeconds mean;
       for (const StepSeconds& one : all) {
@@ -121,6 +127,7 @@ class ProfileFolder {
   Result<void> read_scalability() {
     EDL_TRY(const std::string words, read_text_file(disk_, folder_ + "/scalability.csv"));
     EDL_TRY(const CsvTable table, CsvTable::parse(words));
+    if (table.columns() < 5) return Error{Code::kInvalid, "scalability.csv has too few columns"};
     for (std::size_t row = 0; row < table.rows(); ++row) {
       EDL_TRY(const std::uint32_t nodes, table.count(row, 0, 1));
       EDL_TRY(const std::uint32_t workers, table.count(row, 1, 1));

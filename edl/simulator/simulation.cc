@@ -34,9 +34,9 @@ class Simulation {
     for (const TraceJob& job : trace.jobs) {
       outcome_.jobs.push_back({.name = job.name, .submitted = job.submitted});
     }
+    model_options_.node_slots = 1;
     for (const scheduler::Node& node : options.nodes) {
-      model_options_.node_slots =
-          std::max(&node == options.nodes.data() ? 1U : model_options_.node_slots, node.slots);
+      model_options_.node_slots = std::max(model_options_.node_slots, node.slots);
     }
     if (!trace.jobs.empty()) now_ = trace.jobs.front().submitted;
     if (options.interval > 0) now_ = std::floor(now_ / options.interval) * options.interval;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "edl/os/no_disk_test.h"
+#include "edl/scheduler/steady.h"
 #include "edl/simulator/capacity.h"
 #include "edl/simulator/experiments.h"
 #include "edl/simulator/formats.h"
@@ -21,26 +23,8 @@ const Format& synthetic() {
   EDL_CHECK(false);
 }
 
-// The format needs no disk.
-class NoDisk final : public os::Disk {
- public:
-  Result<std::unique_ptr<os::File>> open(const std::string&, os::Open) override { return gone(); }
-  Result<void> rename(const std::string&, const std::string&) override { return gone(); }
-  Result<void> remove(const std::string&) override { return gone(); }
-  Result<void> make_directory(const std::string&) override { return gone(); }
-  Result<void> sync_directory(const std::string&) override { return gone(); }
-  Result<std::vector<std::string>> list(const std::string&) override { return gone(); }
-  bool exists(const std::string&) override { return false; }
-  Result<std::unique_ptr<os::DiskLock>> lock(const std::string&) override { return gone(); }
-  Result<std::uint64_t> free_bytes(const std::string&) override { return gone(); }
-  Result<bool> is_private(const std::string&) override { return gone(); }
-
- private:
-  static Error gone() { return {Code::kUnavailable, "no disk"}; }
-};
-
 Trace generated(std::uint64_t seed, std::uint64_t jobs, bool bursty = false) {
-  NoDisk disk;
+  os::NoDisk disk;
   const std::string words =
       generate_trace({.seed = seed, .jobs = jobs, .mean_gap_s = 120, .bursty = bursty});
   return synthetic().read(disk, words, "").value();
@@ -92,6 +76,64 @@ TEST(Simulation, nobody_waits_while_the_minimums_fit) {
       EXPECT_EQ(summary.max_wait_s, 0) << seed;
       EXPECT_EQ(summary.avg_queue, 0) << seed;
     }
+  }
+}
+
+// The longest time that a job of the run was without workers, up to its end.
+double longest_wait(const Outcome& outcome) {
+  double longest = 0;
+  for (const JobOutcome& job : outcome.jobs) {
+    double since = job.submitted;
+    std::uint32_t workers = 0;
+    for (const auto& [at, size] : job.sizes) {
+      if (workers == 0) longest = std::max(longest, at - since);
+      if (size == 0 && workers > 0) since = at;
+      workers = size;
+    }
+  }
+  return longest;
+}
+
+TEST(Simulation, nobody_waits_longer_than_its_patience_in_an_overloaded_week) {
+  Trace trace;
+  constexpr std::size_t kJobs = 24;
+  for (std::size_t j = 0; j < kJobs; ++j) {
+    trace.jobs.push_back({.name = std::to_string(j), .submitted = 1000.0 * (j % 6), .wanted = 1});
+    const double seconds = 20000 + 8000.0 * static_cast<double>(j);
+    trace.jobs.back().make = [seconds](const ModelOptions&) {
+      return timed_job({.seconds = seconds, .wanted = 1, .min = 1, .max = 4});
+    };
+  }
+  std::stable_sort(trace.jobs.begin(), trace.jobs.end(),
+                   [](const TraceJob& a, const TraceJob& b) { return a.submitted < b.submitted; });
+  for (const bool declared : {false, true}) {
+    SimulationOptions options = cluster(2, 60);
+    options.declared = declared;
+    options.keep_timeline = true;
+    const Outcome outcome = run(trace, "ours", options);
+    EXPECT_GT(outcome.ended, 7 * 43200.0);
+    // Those that starve at the same moment have their turns in as many decisions as they are.
+    const double turns = options.interval * static_cast<double>(1 + kJobs);
+    EXPECT_LE(longest_wait(outcome), scheduler::kPatienceSecondsMax + turns);
+    EXPECT_GT(longest_wait(outcome), scheduler::kPatienceSecondsMin);
+  }
+}
+
+TEST(Simulation, slower_nodes_failures_preemptions_and_a_service_cost_time) {
+  const Trace trace = generated(5, 40);
+  const SimulationOptions calm = cluster(8, 60);
+  const double best = summarise(run(trace, "ours", calm), "", "").avg_jct_s;
+  SimulationOptions slow = calm;
+  for (scheduler::Node& node : slow.nodes) node.speed = 0.5;
+  EXPECT_GT(summarise(run(trace, "ours", slow), "", "").avg_jct_s, 1.3 * best);
+  const CapacityOptions troubles[] = {{.mean_between_failures_s = 20000},
+                                      {.mean_between_preemptions_s = 20000},
+                                      {.foreign_share = 0.8}};
+  for (const CapacityOptions& trouble : troubles) {
+    SimulationOptions options = calm;
+    options.capacity = capacity_changes(options.nodes, trouble);
+    ASSERT_FALSE(options.capacity.empty());
+    EXPECT_GT(summarise(run(trace, "ours", options), "", "").avg_jct_s, best);
   }
 }
 

@@ -14,7 +14,7 @@ Result<std::string> read_text_file(os::Disk& disk, const std::string& path) {
     }
     bytes = std::move(plain).value();
   }
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::string(text_of(bytes));
 }
 
 bool has_text_file(os::Disk& disk, const std::string& path) {

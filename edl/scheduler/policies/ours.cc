@@ -1,8 +1,8 @@
 // EDL's own policy: the mean time to completion is least when short jobs are served first and each
 // slot goes where it adds most. For jobs that speed up alike, the best weight of a job depends only
 // on its rank by remaining work, so that only the order has to be known. Worth of k workers:
-//   w (s(k) f(k))^q,  w: rank (1: the longest),  s: speed-up over one worker,  f: what a change
-//   costs
+//   w (s(k) f(k))^q,  w: rank (1: the longest),  s: speed-up over one worker,  f: what a start or
+//   a change costs
 #include <algorithm>
 #include <cmath>
 
@@ -24,6 +24,7 @@ struct Candidate {
   SpeedCurve curve;
   double alone = 0;  // speed of its smallest size by that size
   double work = 0;   // seconds of one worker that it has left, or a guess of them
+  double place = 0;  // by which it is shorter or longer than others: its work, unless it is pressed
   double weight = 1;
 };
 
@@ -34,10 +35,10 @@ class Decision {
       SpeedCurve curve(job);
       const double alone = curve.at(job.min, nodes(job, job.min)) / job.min;
       const double work = job.remaining && job.tried > 0 ? *job.remaining / alone : guess(job);
-      candidates_.push_back({std::move(curve), alone, work});
+      candidates_.push_back({std::move(curve), alone, work, is_pressed(job, alone) ? 0 : work});
       declared_ = declared_ || job.remaining;
     }
-    rank();
+    weigh();
   }
 
   void run() {
@@ -56,20 +57,27 @@ class Decision {
   double guess(const Job& job) const {
     return job.tried == 0 ? 0 : kParameters.guess_floor_s + (snapshot_.now - job.submitted);
   }
+  // Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
+  // the shortest of all.
+  bool is_pressed(const Job& job, double alone) const {
+    if (!job.deadline || !job.remaining || *job.deadline <= snapshot_.now) return false;
+    const double needs = kParameters.deadline_slack * *job.remaining / (alone * job.min);
+    return snapshot_.now + needs > *job.deadline;
+  }
   JobOrder order() const {
     JobOrder by_work = by_submission(snapshot_);
     std::stable_sort(by_work.begin(), by_work.end(), [&](std::size_t a, std::size_t b) {
       if (snapshot_.jobs[a].priority != snapshot_.jobs[b].priority) {
         return snapshot_.jobs[a].priority > snapshot_.jobs[b].priority;
       }
-      return candidates_[a].work < candidates_[b].work;
+      return candidates_[a].place < candidates_[b].place;
     });
     return by_work;
   }
-  void rank() {
+  void weigh() {
     JobOrder longest = by_submission(snapshot_);
     std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
-      return candidates_[a].work > candidates_[b].work;
+      return candidates_[a].place > candidates_[b].place;
     });
     for (std::size_t r = 0; r < longest.size(); ++r) {
       const Job& job = snapshot_.jobs[longest[r]];
@@ -77,18 +85,28 @@ class Decision {
     }
   }
 
+  // What is left of a speed-up when the job stands still for a change, which has to pay within the
+  // time that its sizes have lasted so far.
   double change_factor(const Job& job, const Candidate& candidate) const {
     if (!is_running(job)) return 1;
     const double cost = job.change_cost_s;
     const std::uint32_t has = workers_of(job.current);
     const double speed =
         candidate.curve.at(has, static_cast<std::uint32_t>(job.current.size())) / candidate.alone;
-    double horizon = std::max(kParameters.horizon_s, kParameters.horizon_changes * cost);
-    if (job.remaining) horizon = std::min(horizon, candidate.work / speed);
     const double age = snapshot_.now - job.submitted;
+    double horizon = std::max({kParameters.horizon_s, kParameters.horizon_changes * cost,
+                               kParameters.horizon_share * age / (1 + job.changes)});
+    if (job.remaining) horizon = std::min(horizon, candidate.work / speed);
     const double by_horizon = 1 - cost / std::max(horizon, 1e-9);
     const double by_history = (age - job.changes * cost) / (age + cost);
     return std::clamp(std::min(by_horizon, by_history), 0.0, 1.0);
+  }
+  // Of a job with a known length: k slots stand still for a change, and as long again when it has
+  // ended and they are not handed on yet. A short job is not worth many slots.
+  static double short_factor(const Job& job, const Candidate& candidate, double speed) {
+    if (!job.remaining || job.tried == 0) return 1;
+    const double idle = kParameters.idle_changes * job.change_cost_s;
+    return candidate.work / std::max(candidate.work + idle * speed, 1e-9);
   }
   Bid bid(std::size_t j) const {
     const Job& job = snapshot_.jobs[j];
@@ -96,26 +114,34 @@ class Decision {
     const double factor = change_factor(job, candidate);
     const double power = declared_ ? kParameters.power_declared : kParameters.power_blind;
     const std::uint32_t has = workers_of(job.current);
+    const auto has_nodes = static_cast<std::uint32_t>(job.current.size());
+    const double now = has == 0 ? 0 : candidate.curve.at(has, has_nodes);
     Bid out{job.min, {}};
     for (const std::uint32_t k : sizes(job)) {
-      const std::uint32_t on =
-          k == has ? static_cast<std::uint32_t>(job.current.size()) : nodes(job, k);
-      const double speed = candidate.curve.at(k, on) / candidate.alone * (k == has ? 1 : factor);
+      const double per_s = candidate.curve.at(k, k == has ? has_nodes : nodes(job, k));
+      // What the rules would not let it grow to is not kept from others.
+      if (has > 0 && k > std::max(has, job.min) && !pays(snapshot_, job, now, per_s)) continue;
+      double speed = per_s / candidate.alone;
+      if (k != has) speed *= std::min(factor, short_factor(job, candidate, speed));
       out.options.push_back({k, candidate.weight * std::pow(speed, power)});
     }
     return out;
   }
-  // The minimum, what fits a node, whole nodes, and what it has: only useful ones.
+  // The minimum, powers of two and all of a node, whole nodes, and what it has: sizes that leave no
+  // crumbs on nodes, and only useful ones.
   std::vector<std::uint32_t> sizes(const Job& job) const {
     const std::uint32_t node = node_room(snapshot_, job);
     const std::uint32_t most =
         std::clamp(std::max(kParameters.growth * job.tried, node), job.min, job.max);
-    std::vector<std::uint32_t> out{job.min, workers_of(job.current)};
-    // Few nodes cannot be packed badly: there every size is looked at.
-    const std::uint32_t single = snapshot_.nodes.size() <= kFewNodes ? most : std::min(node, most);
-    for (std::uint32_t k = 1; k <= single; ++k) out.push_back(k);
+    std::vector<std::uint32_t> out{job.min, workers_of(job.current), std::min(node, most)};
+    for (std::uint32_t k = 1; k < std::min(node, most); k *= 2) out.push_back(k);
     for (std::uint32_t k = 2 * node; k <= most; k += std::max(node, k / 8 / node * node)) {
       out.push_back(k);
+    }
+    // On few nodes whole ones are too coarse: there halves are looked at, too.
+    const std::uint32_t half = std::max(node / 2, 1U);
+    if (snapshot_.nodes.size() <= kFewNodes) {
+      for (std::uint32_t k = node + half; k <= most; k += half) out.push_back(k);
     }
     for (std::uint32_t& k : out) k = std::max(useful_size(job.logical_workers, k), job.min);
     std::sort(out.begin(), out.end());
@@ -132,13 +158,9 @@ class Decision {
       if (has == 0) {
         draft_.explain(j, text("waits: its minimum of ", snapshot_.jobs[j].min,
                                " is not left by those before it"));
-      } else if (had == has) {
-        draft_.explain(j, text("keeps ", has, ", ", rank));
       } else {
-        draft_.explain(j, text(had == 0    ? "starts with "
-                               : had < has ? "grows to "
-                                           : "shrinks to ",
-                               has, ": there slots add most, ", rank));
+        const char* const why = had == has ? ", " : ": there slots add most, ";
+        draft_.explain(j, text(change_text(had, has), why, rank));
       }
     }
   }

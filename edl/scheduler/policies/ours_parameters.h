@@ -10,6 +10,9 @@ struct OursParameters {
   double power_blind = 0.6;     // flatter, when the order is only guessed
   double horizon_s = 300;       // that a change must pay for itself in
   double horizon_changes = 5;   // or so many times its cost
+  double horizon_share = 0.3;   // or so much of the mean time between its changes
+  double idle_changes = 2;      // that the slots of a job stand still for, at its start and end
+  double deadline_slack = 2;    // times the time at the minimum: what is nearer presses
   double guess_floor_s = 1;
   std::uint32_t growth = 4;  // times the largest size tried
 };

@@ -74,8 +74,8 @@ Result<Trace> read(os::Disk& disk, std::string_view words, const std::string& pr
     }
     TraceJob job{.name = std::string(table.field(row, 0))};
     CurveOptions options;
-    EDL_TRY(job.submitted, table.number(row, submitted));
-    EDL_TRY(options.work, table.number(row, iterations));
+    EDL_TRY(job.submitted, table.amount(row, submitted));
+    EDL_TRY(options.work, table.amount(row, iterations));
     EDL_TRY(const double size, table.number(row, batch));
     EDL_TRY(job.wanted, table.count(row, devices, 1));
     options.speeds = nearest(known[name], size);

@@ -32,7 +32,7 @@ Result<Trace> read(os::Disk& disk, std::string_view words, const std::string& pr
     }
     const Application& application = applications->at(name);
     TraceJob job{.name = std::string(table.field(row, 0))};
-    EDL_TRY(job.submitted, table.number(row, 1));
+    EDL_TRY(job.submitted, table.amount(row, 1));
     EDL_TRY(job.wanted, table.count(row, 3, 1));
     EDL_TRY(const std::uint32_t batch, table.count(row, 4, 1));
     job.make = [&application, batch](const ModelOptions& options) {

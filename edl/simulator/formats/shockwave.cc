@@ -59,9 +59,9 @@ Result<Trace> read(os::Disk& disk, std::string_view words, const std::string& pr
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const bool shockwave = table.width() >= kShockwaveColumns;
     TraceJob job{.name = text("job-", row)};
-    EDL_TRY(const double steps, table.number(row, 5));
+    EDL_TRY(const double steps, table.amount(row, 5));
     EDL_TRY(job.wanted, table.count(row, shockwave ? 6 : 7, 1));
-    EDL_TRY(job.submitted, table.number(row, shockwave ? 11 : 6));
+    EDL_TRY(job.submitted, table.amount(row, shockwave ? 11 : 6));
     CurveOptions options{.work = steps * job.wanted, .wanted = job.wanted};
     options.speeds = points_of(speeds, table.field(row, 0));
     if (options.speeds.empty()) {

@@ -28,8 +28,8 @@ Result<Trace> read_tiresias(os::Disk&, std::string_view words, const std::string
   Trace trace;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     EDL_TRY(const std::uint32_t wanted, table.count(row, 1, 1));
-    EDL_TRY(const double submitted, table.number(row, 2));
-    EDL_TRY(const double seconds, table.number(row, 5));
+    EDL_TRY(const double submitted, table.amount(row, 2));
+    EDL_TRY(const double seconds, table.amount(row, 5));
     trace.jobs.push_back(trace_job(std::string(table.field(row, 0)), submitted, seconds, wanted));
   }
   return trace;
@@ -67,7 +67,7 @@ Result<Trace> read_philly(os::Disk&, std::string_view words, const std::string&)
   double first = 0;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     EDL_TRY(const double submitted, moment(table.field(row, 0)));
-    EDL_TRY(const double seconds, table.number(row, 1));
+    EDL_TRY(const double seconds, table.amount(row, 1));
     EDL_TRY(const std::uint32_t wanted, table.count(row, 2, 0));
     if (wanted == 0 || seconds <= 0) continue;  // jobs without devices
     first = trace.jobs.empty() ? submitted : std::min(first, submitted);
