@@ -96,6 +96,9 @@ class CountingSystem final : public os::System {
   Result<std::unique_ptr<os::Memory>> make_memory(std::size_t bytes) override {
     return inner_.make_memory(bytes);
   }
+  Result<std::unique_ptr<os::Memory>> find_memory(const std::string& place) override {
+    return inner_.find_memory(place);
+  }
   const Log& log() override { return inner_.log(); }
 
  private:

@@ -1,6 +1,9 @@
 // Memory that several processes see. One process makes it and may write; those who receive it over
-// a Unix socket may only read. It has no name, cannot shrink or grow, and ends with its last user.
+// a Unix socket, or find it by its place, may only read. It has no name in any file system, cannot
+// shrink or grow, and ends with its last user.
 #pragma once
+
+#include <string>
 
 #include "edl/base/bytes.h"
 
@@ -12,6 +15,8 @@ class Memory {
   virtual ConstBytes bytes() const = 0;
   // Empty for a process that received this memory.
   virtual ByteSpan writable() = 0;
+  // By which another process of this machine finds it while it is ours; else empty.
+  virtual std::string place() const = 0;
 };
 
 }  // namespace edl::os

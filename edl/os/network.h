@@ -42,6 +42,8 @@ class Stream {
   virtual void send_memory(const Memory& memory, WriteDone done) = 0;
   virtual void receive_memory(MemoryDone done) = 0;
 
+  // Whether both ends are on one machine, as far as addresses tell.
+  virtual bool is_local() const { return false; }
   // For messages: who is at the other end.
   virtual std::string peer() const = 0;
 };

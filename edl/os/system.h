@@ -35,6 +35,9 @@ class System {
   virtual Disk& disk() = 0;
   virtual Processes& processes() = 0;
   virtual Result<std::unique_ptr<Memory>> make_memory(std::size_t bytes) = 0;
+  // What a process of this machine has made, for reading. Places are used again: who was told one
+  // looks into the memory whether it is the one that was meant.
+  virtual Result<std::unique_ptr<Memory>> find_memory(const std::string& place) = 0;
   virtual const Log& log() = 0;
 };
 

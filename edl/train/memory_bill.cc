@@ -7,6 +7,7 @@
 
 #include "edl/base/text.h"
 #include "edl/checkpoint/state_copy.h"
+#include "edl/wire/shared_bulk.h"
 
 namespace edl::train {
 namespace {
@@ -82,10 +83,15 @@ MemoryBill memory_bill(const MemoryFacts& facts, const MemoryTerms& terms) {
                   .gradients = facts.gradient_bytes,
                   .partial_sums = facts.sum_bytes * sums_at_worst(terms.logical_workers),
                   .reduced = facts.reduced_bytes};
-  bill.copies = (terms.checkpoints ? state : 0) + (others_join ? state + facts.reduced_bytes : 0);
+  bill.copies =
+      (terms.checkpoints ? state : 0) + (others_join ? state + 2 * facts.reduced_bytes : 0);
   // Of two members each owns half of the chunks, and gets all sums of the other for them: at most
   // as many as it can hold. With more members each owns less.
   if (others_join) bill.receiving = facts.sum_bytes * sums_at_worst(terms.logical_workers) / 2;
+  const wire::SharedMemoryBudget lent;
+  if (facts.sum_bytes >= lent.placed_bytes_min) {
+    bill.receiving += std::min(lent.bytes_left, (terms.members_max - 1) * lent.ring_bytes);
+  }
   const std::uint32_t carried =
       (terms.logical_workers + terms.members - 1) / std::max(1u, terms.members);
   bill.least = state + facts.reduced_bytes + facts.sum_bytes * sums_of_subtree(carried);

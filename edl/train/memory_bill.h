@@ -41,7 +41,7 @@ struct MemoryBill {
                                    // they may lie where gradients came
   std::uint64_t reduced = 0;       // the record of the last step
   std::uint64_t copies = 0;        // for a checkpoint and a joiner
-  std::uint64_t receiving = 0;     // shares of other members
+  std::uint64_t receiving = 0;     // shares of other members, and what is lent to them
   // Without this much not even the first step can be made.
   std::uint64_t least = 0;
 

@@ -63,16 +63,21 @@ Result<void> Connection::send_bulk(const MessageHead& head, ConstBytes payload,
 Result<void> Connection::queue_bulk(const MessageHead& head, ConstBytes payload,
                                     std::function<void()> sent) {
   EDL_CHECK(head.type >= kFirstBulkType, "only bulk data goes by queue_bulk");
+  const SharedMemoryBudget* const budget = options_.shared_memory.get();
+  if (budget != nullptr && payload.size() >= budget->placed_bytes_min) lend_memory();
   last_sent_ = system_.now();
   return stream_->queue_bulk(header_of(head), payload, std::move(sent), options_.bulk_queue_max);
 }
 
-void Connection::ping() {
-  Header ping;
-  ping.kind = Kind::kPing;
-  ping.job = job_;
+void Connection::ping() { tell(Kind::kPing, 0); }
+
+void Connection::tell(Kind kind, std::uint64_t first, const Json& body) {
+  Header header;
+  header.kind = kind;
+  header.job = job_;
+  header.first = first;
   last_sent_ = system_.now();
-  (void)stream_->send(ping, nullptr, {}, options_.send_queue_bytes_max);  // full: not silent
+  (void)stream_->send(header, body, {}, options_.send_queue_bytes_max);  // full: not silent
 }
 
 void Connection::enter(model::Generation generation) { give(gate_.enter(generation)); }
@@ -84,13 +89,84 @@ void Connection::close() {
 }
 
 void Connection::on_frame(Frame frame) {
-  if (frame.header.kind == Kind::kPing) return;
-  if (frame.header.kind != Kind::kMessage) {
-    return end({Code::kInvalid, text("a ", kind_name(frame.header.kind), " after the handshake")});
+  switch (frame.header.kind) {
+    case Kind::kMessage:
+      break;
+    case Kind::kPing:
+      return;
+    case Kind::kMemory:
+      return on_memory(frame);
+    case Kind::kMapped:
+      return on_mapped(frame);
+    case Kind::kTaken:
+      return on_taken(frame);
+    case Kind::kPlaced:
+      return on_placed(frame);
+    default:
+      return end(
+          {Code::kInvalid, text("a ", kind_name(frame.header.kind), " after the handshake")});
   }
   auto seen = gate_.admit(std::move(frame));
   if (!seen.ok()) return end(seen.error());
   give(std::move(seen).value());
+}
+
+// Once; without it, everything goes by the stream.
+void Connection::lend_memory() {
+  if (std::exchange(has_lent_, true) || !options_.shared_memory || !stream_->is_local()) return;
+  auto made = LentMemory::make(system_, options_.shared_memory);
+  if (!made.ok()) {
+    return system_.log().debug("no memory is shared",
+                               {{"peer", peer_id_}, {"why", made.error().message}});
+  }
+  lent_ = std::move(made).value();
+  tell(Kind::kMemory, 0, lent_->invitation());
+}
+
+// Who lends memory to us sends much, and will get as much.
+void Connection::on_memory(const Frame& frame) {
+  if (borrowed_) return end({Code::kInvalid, "shared memory for the second time"});
+  auto found = BorrowedMemory::find(system_, frame.body);
+  if (found.ok()) borrowed_ = std::move(found).value();
+  if (!found.ok()) {
+    system_.log().debug("shared memory is not seen",
+                        {{"peer", peer_id_}, {"why", found.error().message}});
+  }
+  tell(Kind::kMapped, borrowed_ ? 1 : 0);
+  lend_memory();
+}
+
+void Connection::on_mapped(const Frame& frame) {
+  if (!lent_) return end({Code::kInvalid, "memory is mapped that was not lent"});
+  if (frame.header.first == 0) return lent_.reset();
+  lent_->mapped();
+  stream_->set_memory(lent_.get());
+}
+
+void Connection::on_taken(const Frame& frame) {
+  if (!lent_ || !lent_->take(frame.header.first)) {
+    return end({Code::kInvalid, "bytes are taken that were not in shared memory"});
+  }
+  stream_->flush();
+}
+
+// Like a bulk frame that came in one piece.
+void Connection::on_placed(const Frame& frame) {
+  const auto placed = decode_placed(frame.payload);
+  if (!placed.ok()) return end(placed.error());
+  const auto bytes =
+      borrowed_ ? borrowed_->at(*placed) : Error{Code::kInvalid, "no shared memory is there"};
+  if (!bytes.ok()) return end(bytes.error());
+  Header header = frame.header;
+  header.kind = Kind::kMessage;
+  header.payload_bytes = placed->bytes;
+  if (!is_bulk(header)) {
+    return end({Code::kInvalid, text("a placed message of type ", header.type)});
+  }
+  const std::shared_ptr<bool> alive = alive_;
+  on_piece({header, 0, *bytes});
+  if (!*alive || closed_) return;
+  if (const auto taken = borrowed_->done(*placed)) tell(Kind::kTaken, *taken);
 }
 
 void Connection::on_piece(const Piece& piece) {

@@ -20,6 +20,8 @@ struct ConnectionOptions {
   // `silence_max` closes. Zero: never. The first must be well below the other end's second.
   Duration ping_every{};
   Duration silence_max{};
+  // Of which bulk data for a process of this machine is laid into memory; null: none is.
+  std::shared_ptr<SharedMemoryBudget> shared_memory{};
 };
 
 // What a message is, beside its bytes.
@@ -75,6 +77,8 @@ class Connection final : private FrameReceiver {
 
   const std::string& peer_id() const { return peer_id_; }
   std::string peer() const { return stream_->peer(); }
+  // How much was sent through shared memory.
+  std::uint64_t shared_bytes() const { return lent_ ? lent_->placed() : 0; }
   // When the last byte came, also in the middle of a frame.
   Time last_heard() const { return last_heard_; }
   Time last_sent() const { return last_sent_; }
@@ -85,6 +89,12 @@ class Connection final : private FrameReceiver {
   ByteSpan place(const Header& header, std::uint64_t offset) override;
   void on_heard() override { last_heard_ = system_.now(); }
   void on_broken(const Error& error) override;
+  void lend_memory();
+  void on_memory(const Frame& frame);
+  void on_mapped(const Frame& frame);
+  void on_taken(const Frame& frame);
+  void on_placed(const Frame& frame);
+  void tell(Kind kind, std::uint64_t first, const Json& body = nullptr);
   Header header_of(const MessageHead& head) const;
   void hold(const Piece& piece);
   void give(std::vector<Frame> frames);
@@ -93,6 +103,9 @@ class Connection final : private FrameReceiver {
   void watch();
 
   os::System& system_;
+  std::unique_ptr<LentMemory> lent_;
+  bool has_lent_ = false;  // or tried to
+  std::unique_ptr<BorrowedMemory> borrowed_;
   std::unique_ptr<FrameStream> stream_;
   const JobTag job_;
   const std::string peer_id_;

@@ -12,7 +12,7 @@ constexpr std::string_view kMagic = "EDLw";
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kCrcAt = 60;
 
-bool known(std::uint8_t kind) { return (kind >= 1 && kind <= 6) || kind == 16; }
+bool known(std::uint8_t kind) { return (kind >= 1 && kind <= 9) || kind == 16 || kind == 17; }
 
 Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
@@ -32,8 +32,16 @@ const char* kind_name(Kind kind) {
       return "refusal";
     case Kind::kPing:
       return "ping";
+    case Kind::kMemory:
+      return "memory";
+    case Kind::kMapped:
+      return "mapped";
+    case Kind::kTaken:
+      return "taken";
     case Kind::kMessage:
       return "message";
+    case Kind::kPlaced:
+      return "placed";
   }
   return "unknown";
 }

@@ -18,7 +18,11 @@ enum class Kind : std::uint8_t {
   kWelcome = 4,
   kRefusal = 5,
   kPing = 6,
+  kMemory = 7,
+  kMapped = 8,
+  kTaken = 9,
   kMessage = 16,
+  kPlaced = 17,
 };
 const char* kind_name(Kind kind);
 

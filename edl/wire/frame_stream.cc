@@ -119,14 +119,14 @@ Result<void> FrameStream::queue_bulk(Header header, ConstBytes payload, Sent sen
                                         " bulk frames wait already, the limit is ", queue_max)};
   }
   seal(header, nullptr, payload.size());
-  bulk_.push_back({encode(header), header.generation, payload, std::move(sent)});
+  bulk_.push_back({.header = header, .payload = payload, .sent = std::move(sent)});
   return {};
 }
 
 void FrameStream::drop_bulk(model::Generation generation) {
   const auto waiting = bulk_.begin() + static_cast<std::ptrdiff_t>(bulk_writing_);
   bulk_.erase(std::remove_if(waiting, bulk_.end(),
-                             [&](const auto& one) { return one.generation == generation; }),
+                             [&](const auto& one) { return one.header.generation == generation; }),
               bulk_.end());
 }
 
@@ -150,13 +150,31 @@ void FrameStream::add_bulk(std::vector<ConstBytes>& pieces) {
   bulk_writing_ = 0;
   std::size_t bytes = 0;
   while (bulk_writing_ < bulk_.size() && pieces.size() + 2 <= os::Stream::kPiecesMax) {
-    const OutgoingBulk& next = bulk_[bulk_writing_];
+    OutgoingBulk& next = bulk_[bulk_writing_];
     if (bytes > 0 && bytes + next.payload.size() > kBulkBytesPerWrite) break;
+    if (!add(next, pieces)) break;
     bytes += kHeaderBytes + next.payload.size();
-    pieces.emplace_back(next.header);
-    if (!next.payload.empty()) pieces.push_back(next.payload);
     ++bulk_writing_;
   }
+}
+
+// False: it waits until the other end has taken something out of the memory.
+bool FrameStream::add(OutgoingBulk& bulk, std::vector<ConstBytes>& pieces) {
+  if (memory_ == nullptr || !memory_->takes(bulk.payload.size())) {
+    bulk.header_bytes = encode(bulk.header);
+    pieces.emplace_back(bulk.header_bytes);
+    if (!bulk.payload.empty()) pieces.push_back(bulk.payload);
+    return true;
+  }
+  const auto placed = memory_->put(bulk.payload);
+  if (!placed) return false;
+  bulk.place = encode(*placed);
+  bulk.header.kind = Kind::kPlaced;
+  bulk.header.payload_bytes = bulk.place.size();
+  bulk.header_bytes = encode(bulk.header);
+  pieces.emplace_back(bulk.header_bytes);
+  pieces.emplace_back(bulk.place);
+  return true;
 }
 
 void FrameStream::written() {

@@ -12,6 +12,7 @@
 
 #include "edl/os/network.h"
 #include "edl/wire/parser.h"
+#include "edl/wire/shared_bulk.h"
 
 namespace edl::wire {
 
@@ -48,6 +49,8 @@ class FrameStream {
   // frame was dropped or this is closed. Exhausted when `queue_max` bulk frames wait.
   Result<void> queue_bulk(Header header, ConstBytes payload, Sent sent, std::size_t queue_max);
   void flush() { write(); }
+  // Bulk frames that it takes are laid there from now on; null: no more. Borrowed.
+  void set_memory(LentMemory* memory) { memory_ = memory; }
   // Forgets the bulk frames of this generation of which nothing was sent yet; their `sent` is never
   // called.
   void drop_bulk(model::Generation generation);
@@ -55,6 +58,7 @@ class FrameStream {
   // that is half sent ends it at once, because its payload is borrowed no longer.
   void close_after_sending();
 
+  bool is_local() const { return stream_->is_local(); }
   std::string peer() const { return stream_->peer(); }
 
  private:
@@ -65,10 +69,12 @@ class FrameStream {
     std::uint64_t bytes() const { return header.size() + body.size() + payload.size(); }
   };
   struct OutgoingBulk {
-    HeaderBytes header{};
-    model::Generation generation;
+    Header header{};
     ConstBytes payload;
     Sent sent;
+    // When it is being written.
+    HeaderBytes header_bytes{};
+    std::array<std::byte, kPlacedBytesBytes> place{};
   };
 
   Result<void> check_open() const;
@@ -78,12 +84,14 @@ class FrameStream {
   std::size_t read_now();
   void write();
   void add_bulk(std::vector<ConstBytes>& pieces);
+  bool add(OutgoingBulk& bulk, std::vector<ConstBytes>& pieces);
   void written();
   void fail(const Error& error);
 
   std::unique_ptr<os::Stream> stream_;
   FrameParser parser_;
   FrameReceiver* receiver_ = nullptr;
+  LentMemory* memory_ = nullptr;
   std::deque<Outgoing> queue_;
   std::deque<OutgoingBulk> bulk_;
   std::uint64_t queue_bytes_ = 0;

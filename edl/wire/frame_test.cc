@@ -163,8 +163,8 @@ TEST(Frame, versions_and_kinds_that_we_do_not_know_are_refused) {
   bytes[4] = std::byte{2};
   EXPECT_EQ(decode(bytes, {}).error().message, "a frame of version 2, this is version 1");
   Header header = sample_header();
-  header.kind = static_cast<Kind>(9);
-  EXPECT_EQ(decode(encode(header), {}).error().message, "a frame of unknown kind 9");
+  header.kind = static_cast<Kind>(10);
+  EXPECT_EQ(decode(encode(header), {}).error().message, "a frame of unknown kind 10");
 }
 
 TEST(Frame, a_body_that_is_not_json_or_too_deep_is_refused) {

@@ -17,15 +17,17 @@ int descriptor_count() {
   return count;
 }
 
-EndpointOptions options_of(std::string id) {
-  return {.job = "job",
-          .id = std::move(id),
-          .secret = Secret::make(bytes_of("the job's secret")).value()};
+EndpointOptions options_of(std::string id, bool shares = false) {
+  EndpointOptions options{.job = "job",
+                          .id = std::move(id),
+                          .secret = Secret::make(bytes_of("the job's secret")).value()};
+  if (shares) options.connection.shared_memory = std::make_shared<SharedMemoryBudget>();
+  return options;
 }
 
 struct Both {
-  explicit Both(os::System& system)
-      : server(system, options_of("server")), client(system, options_of("client")) {}
+  explicit Both(os::System& system, bool share = false)
+      : server(system, options_of("server", share)), client(system, options_of("client", share)) {}
   Endpoint server;
   Endpoint client;
   os::Pending attempt;
@@ -116,11 +118,15 @@ TEST(RealWire, a_large_payload_arrives_whole) {
   EXPECT_EQ(system->run(), 0);
 }
 
-TEST(RealWire, bulk_data_arrives_whole_and_in_order_beside_messages) {
+// By the stream, and through shared memory.
+class RealBulk : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Ways, RealBulk, testing::Bool());
+
+TEST_P(RealBulk, arrives_whole_and_in_order_beside_messages) {
   const auto sink = silent_log_sink();
   const auto system = os::posix_system({.log_sink = sink.get()});
   const os::Pending limit = system->after(100s, [&] { system->finish(99); });
-  Both both(*system);
+  Both both(*system, GetParam());
   constexpr std::size_t kChunk = 1 << 20;
   constexpr std::size_t kChunks = 100;
   Bytes data(kChunk * kChunks);
@@ -156,6 +162,11 @@ TEST(RealWire, bulk_data_arrives_whole_and_in_order_beside_messages) {
   EXPECT_EQ(came, data.size());
   EXPECT_EQ(sent, kChunks);
   EXPECT_GT(messages, kChunks / 2);
+  if (GetParam()) {
+    EXPECT_GT(both.connected->shared_bytes(), data.size() / 2);
+  } else {
+    EXPECT_EQ(both.connected->shared_bytes(), 0u);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -18,7 +19,7 @@ namespace {
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
 Result<ByteSpan> map(int descriptor, std::size_t bytes, int protection) {
-  void* at = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
+  void* at = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, descriptor, 0);
   if (at == MAP_FAILED) return os_error(errno, text("map ", bytes, " bytes of shared memory"));
   return ByteSpan(static_cast<std::byte*>(at), bytes);
 }
@@ -52,6 +53,26 @@ Result<std::unique_ptr<PosixMemory>> PosixMemory::received(Descriptor descriptor
   const auto bytes = static_cast<std::size_t>(status.st_size);
   EDL_TRY(const ByteSpan mapping, map(descriptor.number(), bytes, PROT_READ));
   return std::unique_ptr<PosixMemory>(new PosixMemory(std::move(descriptor), mapping, false));
+}
+
+// PID/DESCRIPTOR, as the kernel names them in /proc: only processes of the same user get in there.
+std::string PosixMemory::place() const {
+  return ours_ ? text(::getpid(), "/", descriptor()) : std::string();
+}
+
+Result<std::unique_ptr<PosixMemory>> PosixMemory::found(const std::string& place) {
+  const std::vector<std::string_view> words = split(place, '/');
+  const auto is_number = [](std::string_view word) {
+    return !word.empty() && word.size() <= 10 &&
+           word.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (words.size() != 2 || !is_number(words[0]) || !is_number(words[1])) {
+    return Error{Code::kInvalid, "the place of shared memory is not PID/DESCRIPTOR"};
+  }
+  const std::string path = text("/proc/", words[0], "/fd/", words[1]);
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!descriptor.valid()) return os_error(errno, text("open shared memory ", place));
+  return received(std::move(descriptor));
 }
 
 PosixMemory::~PosixMemory() { ::munmap(mapping_.data(), mapping_.size()); }

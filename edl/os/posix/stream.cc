@@ -1,5 +1,6 @@
 // Streams on Asio's sockets. Handlers share the socket's state, so that a stream can be destroyed
 // while the loop still holds them; a closed state calls nobody back.
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -29,11 +30,28 @@ struct State {
   Socket socket;
   std::string peer;
   bool open = true;
+  bool is_local = false;
 
   Error error(const SystemCode& code, std::string_view what) const {
     return os_error(code.value(), text(what, " ", peer));
   }
 };
+
+// A machine talks with itself from the address that it talks to.
+bool is_local(int socket, const sockaddr_storage& own) {
+  if (own.ss_family == AF_UNIX) return true;
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return false;
+  if (peer.ss_family != own.ss_family) return false;
+  if (own.ss_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(peer).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr;
+  }
+  return own.ss_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(own).sin6_addr, sizeof(in6_addr)) == 0;
+}
 
 Result<Descriptor> receive_descriptor(int socket) {
   EDL_TRY(Packet packet, receive_packet(socket, 1));
@@ -117,6 +135,7 @@ class PosixStream final : public Stream {
     state_->socket.async_wait(Socket::wait_read, finish);
   }
 
+  bool is_local() const override { return state_->is_local; }
   std::string peer() const override { return state_->peer; }
 
  private:
@@ -134,6 +153,7 @@ std::unique_ptr<Stream> posix_stream(asio::io_context& loop, Descriptor socket, 
   state->socket.assign(asio::generic::stream_protocol(name.ss_family, 0), socket.release(), failed);
   EDL_CHECK(!failed, failed.message());
   state->socket.non_blocking(true, failed);
+  state->is_local = is_local(state->socket.native_handle(), name);
   return std::make_unique<PosixStream>(std::move(state));
 }
 

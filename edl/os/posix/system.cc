@@ -104,6 +104,10 @@ class AsioSystem final : public PosixSystem {
     EDL_TRY(auto memory, PosixMemory::make(bytes));
     return std::unique_ptr<Memory>(std::move(memory));
   }
+  Result<std::unique_ptr<Memory>> find_memory(const std::string& place) override {
+    EDL_TRY(auto memory, PosixMemory::found(place));
+    return std::unique_ptr<Memory>(std::move(memory));
+  }
   const Log& log() override { return log_; }
 
  private:

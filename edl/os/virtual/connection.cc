@@ -275,7 +275,7 @@ void VirtualConnection::answer_reader(int i) {
   const std::size_t length = take(reader, done ? reader.read_into : ByteSpan(), memory);
   made_room(i);
   if (done) return done(length);
-  if (memory) return memory_done(std::unique_ptr<Memory>(new VirtualMemory(memory, false)));
+  if (memory) return memory_done(std::unique_ptr<Memory>(new VirtualMemory(memory)));
   memory_done(Error{Code::kInvalid, "cannot receive memory: the other end sent plain bytes"});
 }
 

@@ -16,14 +16,17 @@ using SharedBytes = std::shared_ptr<Bytes>;
 // Memory of a virtual world. Everyone holds the same bytes; only the maker may write.
 class VirtualMemory final : public Memory {
  public:
-  VirtualMemory(SharedBytes shared, bool ours) : content(std::move(shared)), ours_(ours) {}
+  // `at`: its place, when it is ours.
+  explicit VirtualMemory(SharedBytes shared, std::string at = {})
+      : content(std::move(shared)), place_(std::move(at)) {}
   ConstBytes bytes() const override { return *content; }
-  ByteSpan writable() override { return ours_ ? ByteSpan(*content) : ByteSpan(); }
+  ByteSpan writable() override { return place_.empty() ? ByteSpan() : ByteSpan(*content); }
+  std::string place() const override { return place_; }
 
   const SharedBytes content;
 
  private:
-  bool ours_;
+  const std::string place_;
 };
 
 struct VirtualConnection : std::enable_shared_from_this<VirtualConnection> {

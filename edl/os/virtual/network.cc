@@ -47,6 +47,9 @@ class VirtualStream final : public Stream {
   void receive_memory(MemoryDone done) override {
     if (running()) connection_->receive_memory(end_, std::move(done));
   }
+  bool is_local() const override {
+    return connection_->ends_[0].node == connection_->ends_[1].node;
+  }
   std::string peer() const override { return connection_->ends_[end_].sees; }
 
  private:

@@ -219,7 +219,18 @@ class VirtualSystem final : public System, private Network {
   Processes& processes() override { return processes_; }
   Result<std::unique_ptr<Memory>> make_memory(std::size_t bytes) override {
     if (bytes == 0) return Error{Code::kInvalid, "cannot make shared memory of 0 bytes"};
-    return std::make_unique<VirtualMemory>(std::make_shared<Bytes>(bytes), true);
+    const auto content = std::make_shared<Bytes>(bytes);
+    std::string place = text(node_, "/", world_.next_memory_++);
+    world_.memories_[place] = content;
+    return std::make_unique<VirtualMemory>(content, std::move(place));
+  }
+  Result<std::unique_ptr<Memory>> find_memory(const std::string& place) override {
+    const auto found = world_.memories_.find(place);
+    const auto content = found == world_.memories_.end() ? nullptr : found->second.lock();
+    if (!content || !place.starts_with(text(node_, "/"))) {
+      return Error{Code::kNotFound, text("there is no shared memory ", place)};
+    }
+    return std::make_unique<VirtualMemory>(content);
   }
   const Log& log() override { return log_; }
 

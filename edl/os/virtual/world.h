@@ -119,6 +119,8 @@ class VirtualWorld {
   std::map<std::string, MakeProgram> programs_;
   std::map<int, ProcessPtr> processes_;  // alive, by pid
   int next_pid_ = 100;
+  std::map<std::string, std::weak_ptr<Bytes>> memories_;  // by their places
+  std::uint64_t next_memory_ = 1;
 };
 
 }  // namespace edl::os
