@@ -78,6 +78,7 @@ class Agent final : public os::Program {
   std::map<std::string, std::unique_ptr<WorkerProcess>> workers_;
   std::set<std::string> foreign_ends_;
   std::deque<std::pair<std::string, Json>> old_ends_;  // of ours, as their keys in the store say
+  std::optional<Time> last_end_;                       // of a worker
   std::set<std::uint64_t> fired_;
   std::map<std::string, os::Pending> continues_;
   std::string reporter_;

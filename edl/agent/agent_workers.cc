@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kOldEndsMax = 32;
 constexpr Duration kPauseMax = 10min;
+constexpr Duration kComputingAgain = 1s;
 
 }  // namespace
 
@@ -54,6 +55,9 @@ Json Agent::setup_json(const std::string& id) const {
       {"fired", fired_},
       {"grace_ms", std::chrono::duration_cast<std::chrono::milliseconds>(options_.grace).count()}};
   if (!options_.trace_samples.empty()) options["trace_samples"] = options_.trace_samples;
+  // Beside survivors who compute the parts of a dead worker again, its successor begins quietly.
+  const bool is_successor = last_end_ && system_.now() < *last_end_ + kComputingAgain;
+  options["joins"] = picture_.view && picture_.view->halt.empty() && !is_successor;
   return {{"job", options_.launch.spec.name},
           {"id", id},
           {"host", options_.host},
@@ -168,6 +172,7 @@ void Agent::on_end(const std::string& id, os::Exit exit) {
   const std::unique_ptr<WorkerProcess> worker = std::move(found->second);
   workers_.erase(found);
   continues_.erase(id);
+  last_end_ = system_.now();
   const model::Exit end = classified(*worker, exit);
   const std::string reason = end_reason(exit, end.exit_class);
   Json member = model::Worker{.id = id,

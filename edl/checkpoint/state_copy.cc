@@ -16,8 +16,7 @@ std::uint64_t aligned(std::uint64_t bytes) {
 
 }  // namespace
 
-Result<std::uint64_t> StateCopy::check(std::span<const Tensor> tensors) const {
-  std::uint64_t needed = 0;
+Result<void> StateCopy::check(std::span<const Tensor> tensors) const {
   for (const Tensor& tensor : tensors) {
     EDL_TRY(validate(tensor));
     if (!tensor.name.starts_with(kModelPrefix) && !tensor.name.starts_with(kOptimizerPrefix) &&
@@ -25,21 +24,22 @@ Result<std::uint64_t> StateCopy::check(std::span<const Tensor> tensors) const {
       return Error{Code::kInvalid, text("tensor ", tensor.name, " belongs neither to the model ",
                                         "nor to the optimizer nor to the user")};
     }
-    needed += aligned(tensor.bytes.size());
   }
-  return needed;
+  return {};
 }
 
-void StateCopy::make_room(std::uint64_t bytes) {
-  if (block_.size() >= bytes) return;
+void StateCopy::make_room(std::span<const Tensor> tensors) {
+  std::uint64_t needed = 0;
+  for (const Tensor& tensor : tensors) needed += aligned(tensor.bytes.size());
+  if (block_.size() >= needed) return;
   tensors_.clear();
-  block_ = Bytes(bytes);
+  block_ = Bytes(needed);
 }
 
 Result<void> StateCopy::take(std::span<const Tensor> tensors, State state) {
   tensors_.clear();
-  EDL_TRY(const std::uint64_t needed, check(tensors));
-  make_room(needed);
+  EDL_TRY(check(tensors));
+  make_room(tensors);
   std::uint64_t at = 0;
   std::vector<Tensor> copies(tensors.begin(), tensors.end());
   for (Tensor& copy : copies) {

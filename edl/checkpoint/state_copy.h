@@ -24,9 +24,9 @@ class StateCopy {
   StateCopy(const StateCopy&) = delete;
   StateCopy& operator=(const StateCopy&) = delete;
 
-  // Memory for so many bytes, in advance: new memory comes page by page, which takes longer than to
-  // copy into it.
-  void make_room(std::uint64_t bytes);
+  // Memory for a copy of these, in advance: new memory comes page by page, which takes longer than
+  // to copy into it.
+  void make_room(std::span<const Tensor> tensors);
   // Replaces what was copied before. Every name begins with one of the prefixes. After an error
   // the copy is empty.
   Result<void> take(std::span<const Tensor> tensors, State state);
@@ -40,7 +40,7 @@ class StateCopy {
   std::string hash() const;
 
  private:
-  Result<std::uint64_t> check(std::span<const Tensor> tensors) const;
+  Result<void> check(std::span<const Tensor> tensors) const;
 
   Bytes block_;
   std::vector<Tensor> tensors_;

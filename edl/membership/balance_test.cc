@@ -208,16 +208,17 @@ TEST(Balance, who_stays_slow_goes_when_its_successor_has_come) {
   EXPECT_EQ(asked->who, "b");
   a.core.on_registered("d", {});
   a.core.on_link("d", true);
+  a.core.on_completed(after(6));
   a.core.on_announced(false);  // of the relief; now one comes for good
   a.core.on_message("d", {.kind = Kind::kJoin});
   EXPECT_TRUE(a.sent(Kind::kAdmit));
-  a.core.on_message("d", {.kind = Kind::kReady, .here = after(5)});
+  a.core.on_message("d", {.kind = Kind::kReady, .here = after(6)});
   a.wait(1s);
   a.core.on_announced(true);
-  a.core.on_completed(after(6));
-  a.promise("b", 10, a.core.promised().value(), 6);
-  a.promise("c", 10, a.core.promised().value(), 6);
-  a.promise("d", 10, a.core.promised().value(), 6);
+  a.core.on_completed(after(7));
+  a.promise("b", 10, a.core.promised().value(), 7);
+  a.promise("c", 10, a.core.promised().value(), 7);
+  a.promise("d", 10, a.core.promised().value(), 7);
   const auto published = a.take_all<Publish>();
   ASSERT_EQ(published.size(), 1U);
   const model::View& view = published[0].view;

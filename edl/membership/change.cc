@@ -17,7 +17,7 @@ std::string count_text(std::size_t count, const char* what) {
 // Members do not wait longer than this for one that joins, beside a part of a step.
 constexpr Duration kJoinersMax = 200ms;
 // Steps during which the others wait for a good moment to let somebody in.
-constexpr std::uint64_t kStepsToMeet = 2;
+constexpr std::uint64_t kStepsToMeet = 3;
 
 }  // namespace
 
@@ -48,7 +48,8 @@ void Core::on_announced(bool done) {
 }
 
 // Who joins may have the last step while the others compute the next one. Stopped then, nobody
-// waits for its record, and what they have computed counts.
+// waits for its record, and what they have computed counts. Late in a step they compute parts that
+// the newcomer would have to compute from their beginning: then the next step is the better one.
 void Core::prepare_in_time() {
   if (!is_planned()) {
     change_ = {};  // who was to join is lost
@@ -62,7 +63,8 @@ void Core::prepare_in_time() {
     const Candidate& candidate = candidates_.at(id);
     return candidate.here.step == here_.step || candidate.keeps_behind();
   };
-  if (!busy_ && std::all_of(joiners.begin(), joiners.end(), is_here)) {
+  const bool is_early = step_ == Duration() || now_ < step_began_ + step_ / 2;
+  if (!busy_ && is_early && std::all_of(joiners.begin(), joiners.end(), is_here)) {
     change_.stop_after = {};
     return prepare();
   }

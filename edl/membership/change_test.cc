@@ -167,8 +167,23 @@ TEST(Batch, another_one_that_trains_more_comes_with_a_view_of_the_same_members) 
   EXPECT_EQ(view.ramp, (model::Ramp{.from = 1, .to = 4, .t0 = view.first_step, .steps = 8}));
 }
 
+TEST(Join, nobody_is_let_in_beside_the_first_step_of_a_view_unless_it_takes_long) {
+  Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_wanted({.workers = 4, .by = "ann"});
+  a.is_asked_by({"c"});
+  EXPECT_FALSE(a.sent(Kind::kAdmit));
+  a.wait(500ms);
+  EXPECT_FALSE(a.sent(Kind::kAdmit));
+  Bench completes = a;
+  completes.core.on_completed(after(6));
+  EXPECT_TRUE(completes.sent(Kind::kAdmit));
+  a.wait(600ms);
+  EXPECT_TRUE(a.sent(Kind::kAdmit));
+}
+
 TEST(Join, those_that_come_together_share_a_view) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_completed(after(6));
   a.core.on_wanted({.workers = 4, .by = "ann"});
   a.is_asked_by({"c", "d"});
   std::vector<std::string> admitted;
@@ -184,6 +199,7 @@ TEST(Join, those_that_come_together_share_a_view) {
 
 TEST(Join, one_is_not_waited_for_longer_than_the_window) {
   Bench a = Bench::member("a", {"a", "b"}, "a");
+  a.core.on_completed(after(6));
   a.core.on_wanted({.workers = 4, .by = "ann"});
   a.is_asked_by({"c", "d"});
   a.core.on_message("c", {.kind = Kind::kReady, .here = after(5)});
@@ -220,7 +236,7 @@ TEST(Join, the_others_are_stopped_when_it_has_their_last_step) {
   EXPECT_TRUE(published[0].view.rank_of("c"));
 }
 
-TEST(Join, a_good_moment_is_waited_for_during_two_steps) {
+TEST(Join, a_good_moment_is_waited_for_during_three_steps) {
   Bench a = announced_for_c();
   a.core.on_completed(after(7));
   a.core.on_message("c", {.kind = Kind::kReady, .here = after(6)});
@@ -228,9 +244,28 @@ TEST(Join, a_good_moment_is_waited_for_during_two_steps) {
   a.core.on_message("c", {.kind = Kind::kReady, .here = after(7)});
   EXPECT_FALSE(a.sent(Kind::kPrepare)) << "the step is being applied: c would be behind again";
   a.core.on_completed(after(8));
+  EXPECT_FALSE(a.sent(Kind::kPrepare));
+  a.core.on_completed(after(9));
   const auto prepare = a.sent(Kind::kPrepare);
   ASSERT_TRUE(prepare);
-  EXPECT_EQ(prepare->step, Step(9)) << "they complete the step that they compute";
+  EXPECT_EQ(prepare->step, Step(10)) << "they complete the step that they compute";
+}
+
+TEST(Join, late_in_a_step_the_others_are_left_to_complete_it) {
+  Bench a = announced_for_c();
+  constexpr Duration kStep = 100ms;
+  const auto ready_after = [&](Duration time, std::uint64_t step) {
+    a.core.set_time(a.now, kSilence, kStep);
+    a.core.on_completed(after(step));
+    a.now += time;
+    a.core.set_time(a.now, kSilence, kStep);
+    a.core.on_message("c", {.kind = Kind::kReady, .here = after(step)});
+    return a.sent(Kind::kPrepare);
+  };
+  EXPECT_FALSE(ready_after(60ms, 7)) << "it would have to compute what they have";
+  const auto prepare = ready_after(40ms, 8);
+  ASSERT_TRUE(prepare);
+  EXPECT_EQ(prepare->step, Step()) << "in the middle of step 9";
 }
 
 TEST(Join, one_that_is_lost_before_anyone_was_stopped_stops_nobody) {

@@ -5,9 +5,10 @@
 
 namespace edl::membership {
 
-void Core::set_time(Time now, Duration silence) {
+void Core::set_time(Time now, Duration silence, Duration step) {
   now_ = now;
   silence_ = silence;
+  step_ = step;
 }
 
 void Core::on_wanted(const Wanted& wanted) {

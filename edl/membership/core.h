@@ -29,8 +29,8 @@ class Core {
  public:
   Core(model::WorkerId self, Rules rules) : self_(std::move(self)), rules_(rules) {}
 
-  // Before every fact: what time it is, and how long a leader may be silent.
-  void set_time(Time now, Duration silence);
+  // Before every fact: the time, and how long a leader may be silent and an undisturbed step takes.
+  void set_time(Time now, Duration silence, Duration step = {});
 
   // Facts of the store.
   void on_wanted(const Wanted& wanted);
@@ -39,8 +39,7 @@ class Core {
   void on_registered(const model::WorkerId& id, const Registered& worker);
   void on_unregistered(const model::WorkerId& id);
   void on_complaint(model::Ballot ballot, const model::WorkerId& by);
-  // The whole picture was told once.
-  void on_current();
+  void on_current();  // the whole picture was told once
 
   // Answers to actions.
   void on_elected(model::Ballot ballot, std::optional<model::View> view, model::Revision revision);
@@ -86,9 +85,7 @@ class Core {
  private:
   using Phase = ChangePhase;
   struct Difference {
-    Ids came{};
-    Ids died{};
-    Ids left{};
+    Ids came{}, died{}, left{};
   };
   struct Owed {  // a promise that the leader waits for
     model::WorkerId leader{};
@@ -176,6 +173,7 @@ class Core {
   const Rules rules_;
   Time now_{};
   Duration silence_{};
+  Duration step_{};  // 0: nobody knows
   std::vector<Action> actions_;
 
   // What the store says.
@@ -192,6 +190,7 @@ class Core {
 
   // What this worker is.
   model::Position here_;  // of the state that it holds
+  Time step_began_{};     // that it computes as a member
   bool has_state_ = false;
   bool busy_ = false;              // applying
   bool taking_ = false;            // the record that a leader told it to take

@@ -7,6 +7,7 @@ namespace edl::membership {
 namespace {
 
 constexpr Duration kReplaceAgain = 5s;
+constexpr Duration kFirstStepMax = 1s;  // that spares wait for
 
 }  // namespace
 
@@ -160,8 +161,11 @@ void Core::found() {
   hand_over();
 }
 
-// Lets as many spares get the state as there is room for.
+// Lets as many spares get the state as there is room for. What they do first takes processors and
+// memory from the first step of a view, for which all wait.
 void Core::admit() {
+  const bool is_first_step = is_training() && here_.step < view_->first_step;
+  if (is_first_step && now_ < step_began_ + kFirstStepMax) return;
   const Ids stay = staying(alive_members());
   std::size_t coming = 0;
   for (const auto& [id, candidate] : candidates_) coming += candidate.admitted ? 1 : 0;
@@ -175,8 +179,8 @@ void Core::admit() {
     for (const model::WorkerId& member : stay) {
       if (member == self_ || reaches(member)) givers.push_back(member);
     }
-    const model::Step at(here_.step.value() + 2);  // that all of them can still copy
-    send(id, {.kind = Kind::kAdmit, .ballot = ballot_, .step = at, .ids = std::move(givers)});
+    send(id,
+         {.kind = Kind::kAdmit, .ballot = ballot_, .step = here_.step, .ids = std::move(givers)});
   }
 }
 

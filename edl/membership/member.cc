@@ -107,6 +107,7 @@ void Core::on_completed(const model::Position& here) {
   taking_ = false;
   if (!has_state_) return;  // it was dropped meanwhile
   here_ = here;
+  step_began_ = now_;
   if (!is_member()) handed_over_ = true;
   answer();
   lead();
@@ -163,6 +164,7 @@ void Core::learn(const model::View& view) {
 void Core::enter(const model::View& view) {
   entered_ = view.generation;
   promised_ = view.generation;
+  step_began_ = now_;
   left_ = false;
   owed_.reset();
   taking_ = false;

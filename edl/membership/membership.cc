@@ -11,6 +11,7 @@ constexpr Duration kPublishLimit = 600s;
 wire::EndpointOptions endpoint_options(const MembershipOptions& options) {
   wire::EndpointOptions endpoint{.job = options.job, .id = options.id, .secret = options.secret};
   endpoint.strangers_max = 1024;
+  endpoint.connection.shared_memory = options.shared_memory;
   return endpoint;
 }
 
@@ -64,7 +65,7 @@ Result<void> Membership::start() {
 
 template <class Fact>
 void Membership::tell(Fact&& fact) {
-  core_.set_time(system_.now(), silence_.limit());
+  core_.set_time(system_.now(), silence_.limit(), silence_.quiet_step());
   fact(core_);
   act();
 }

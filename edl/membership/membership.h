@@ -27,6 +27,9 @@ struct MembershipOptions {
   Rules rules{};
   Duration lease = 10s;
   double silent_steps_max = Silence::kStepsDefault;
+  // With workers of the same machine.
+  std::shared_ptr<wire::SharedMemoryBudget> shared_memory =
+      std::make_shared<wire::SharedMemoryBudget>();
 };
 
 // A message of membership; others of the job's connections have other types, or are bulk.

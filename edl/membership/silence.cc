@@ -21,6 +21,12 @@ Duration Silence::median_step() const {
   return *middle;
 }
 
+Duration Silence::quiet_step() const {
+  if (steps_.empty()) return Duration::zero();
+  const auto few = static_cast<std::ptrdiff_t>(std::min(steps_.size(), kLastFew));
+  return *std::min_element(steps_.end() - few, steps_.end());
+}
+
 Duration Silence::limit() const {
   if (steps_.size() < 10) return kAtFirst;
   const auto learned =

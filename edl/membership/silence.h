@@ -17,6 +17,7 @@ class Silence {
   static constexpr Duration kMost = 60s;
   static constexpr std::size_t kWindow = 100;  // steps that count
   static constexpr double kStepsDefault = 8;
+  static constexpr std::size_t kLastFew = 8;
 
   explicit Silence(double steps_max = kStepsDefault) : steps_max_(steps_max) {}
 
@@ -25,6 +26,8 @@ class Silence {
   Duration limit() const;
   Duration limit_of_others() const { return limit() < 500ms ? Duration(2s) : 4 * limit(); }
   Duration median_step() const;
+  // Of the last few the shortest, which nothing has disturbed; 0 until there is one.
+  Duration quiet_step() const;
 
  private:
   double steps_max_;

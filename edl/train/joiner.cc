@@ -31,7 +31,7 @@ void Joiner::send(const model::WorkerId& id, const Json& body) {
 }
 
 void Joiner::start(const std::vector<model::WorkerId>& givers, model::Step at) {
-  cancel();
+  forget();
   joining_ = true;
   for (const model::WorkerId& id : givers) {
     if (asked_.size() == kGiversMax) break;
@@ -43,6 +43,11 @@ void Joiner::start(const std::vector<model::WorkerId>& givers, model::Step at) {
 }
 
 void Joiner::cancel() {
+  forget();
+  copies_.clear();
+}
+
+void Joiner::forget() {
   for (const model::WorkerId& id : asked_) send(id, {{"kind", "enough"}});
   joining_ = false;
   loaded_ = false;
@@ -54,7 +59,6 @@ void Joiner::cancel() {
   missing_.clear();
   received_ = 0;
   records_.clear();
-  copies_.clear();
   stable_ = {};
   demanded_ = {};
 }
@@ -138,17 +142,7 @@ void Joiner::ask_ranges() {
 
 Result<void> Joiner::on_bulk(const model::WorkerId& from, const wire::Header& header,
                              std::uint64_t offset, ConstBytes piece) {
-  if (header.type == kRecordBytes) {
-    if (!is_giver(from)) return {};
-    const auto coming = records_.find(model::Step(header.first));
-    if (coming == records_.end() || coming->second.filled == reduced_bytes_) return {};
-    const std::uint64_t at = header.second + offset;
-    if (at != coming->second.filled || piece.size() > reduced_bytes_ - at) return {};
-    std::memcpy(coming->second.record->numbers.get() + at, piece.data(), piece.size());
-    coming->second.filled += piece.size();
-    if (coming->second.filled == reduced_bytes_) apply_next();
-    return {};
-  }
+  if (header.type == kRecordBytes) return on_record_bytes(from, header, offset, piece);
   const auto source = sources_.find(from);
   if (header.type != kStateBytes || source == sources_.end() || !source->second.asked ||
       header.second != source->second.copy) {
@@ -170,6 +164,32 @@ Result<void> Joiner::on_bulk(const model::WorkerId& from, const wire::Header& he
     ask_ranges();
   }
   return {};
+}
+
+Result<void> Joiner::on_record_bytes(const model::WorkerId& from, const wire::Header& header,
+                                     std::uint64_t offset, ConstBytes piece) {
+  if (!is_giver(from)) return {};
+  Coming* const one = coming(from, model::Step(header.first));
+  if (one == nullptr || one->from != from || one->filled == reduced_bytes_) return {};
+  const std::uint64_t at = header.second + offset;
+  if (at != one->filled || piece.size() > reduced_bytes_ - at) return {};
+  std::memcpy(one->record->numbers.get() + at, piece.data(), piece.size());
+  one->filled += piece.size();
+  if (one->filled == reduced_bytes_) apply_next();
+  return {};
+}
+
+// The record of this step as far as it is here, of whomever; null when nobody wants it.
+Joiner::Coming* Joiner::coming(const model::WorkerId& from, model::Step step) {
+  const auto known = records_.find(step);
+  if (known != records_.end()) return &known->second;
+  if (step <= here_ && (loaded_ || !joining_)) return nullptr;
+  if (!joining_ && step > demanded_) return nullptr;
+  if (records_.size() >= kRecordsMax) {
+    fail("it does not keep up with the others");
+    return nullptr;
+  }
+  return &(records_[step] = {.from = from, .record = copies_.take(reduced_bytes_)});
 }
 
 void Joiner::place(std::uint64_t at, ConstBytes piece) {
@@ -216,21 +236,15 @@ Result<void> Joiner::on_record(const model::WorkerId& from, const Json& body) {
   if (bytes != reduced_bytes_) {
     return Error{Code::kInvalid, text("a record of ", bytes, " bytes; ours have ", reduced_bytes_)};
   }
-  const model::Step step = header.step;
-  if (step <= here_ && (loaded_ || !joining_)) return {};
-  if (!joining_ && step > demanded_) return {};  // nobody wants it any more
-  if (records_.size() >= kRecordsMax) {
-    fail("it does not keep up with the others");
-    return {};
-  }
-  // Asked for again while it was on its way: the bytes that are here stay here.
-  const auto known = records_.find(step);
-  if (known != records_.end() && known->second.record->header.generation == header.generation) {
-    return {};
-  }
-  Coming coming{.record = copies_.take(bytes)};
-  coming.record->header = std::move(header);
-  records_[step] = std::move(coming);
+  // Asked for again while it was on its way, the bytes that are here stay here.
+  Coming* const one = coming(from, header.step);
+  if (one == nullptr) return {};
+  const bool is_same_view = !one->has_header || one->record->header.generation == header.generation;
+  if (one->from != from || !is_same_view) one->filled = 0;
+  one->from = from;
+  one->has_header = true;
+  one->record->header = std::move(header);
+  apply_next();
   return {};
 }
 
@@ -265,6 +279,7 @@ void Joiner::apply_next() {
   if (applying_ || (joining_ && !loaded_)) return;
   const auto next = records_.find(here_.next());
   if (next == records_.end() || next->second.filled < reduced_bytes_) return;
+  if (!next->second.has_header) return;
   const bool is_wanted = next->first <= stable_ && !events_.holds_still();
   if (!is_wanted && next->first > demanded_) return;
   const std::shared_ptr<RecordCopy> record = next->second.record;
@@ -274,7 +289,9 @@ void Joiner::apply_next() {
 
 void Joiner::on_link_lost(const model::WorkerId& id) {
   if (is_giver(id)) {  // what was on its way does not come any more
-    std::erase_if(records_, [&](const auto& one) { return one.second.filled < reduced_bytes_; });
+    std::erase_if(records_, [&](const auto& one) {
+      return one.second.filled < reduced_bytes_ || !one.second.has_header;
+    });
   }
   if (!joining_ || !asked_.contains(id)) return;
   asked_.erase(id);

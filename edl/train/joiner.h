@@ -32,6 +32,8 @@ class Joiner {
   Joiner(membership::Mesh& mesh, std::vector<StateTensor> tensors, std::uint64_t reduced_bytes,
          JoinerEvents events);
 
+  // Memory for records to come, before `start`. The members will wait for who still has to get it.
+  std::vector<std::shared_ptr<RecordCopy>> make_room() { return copies_.keep(2, reduced_bytes_); }
   // Begins anew, with the state after `at` or a later step.
   void start(const std::vector<model::WorkerId>& givers, model::Step at);
   void cancel();
@@ -47,7 +49,6 @@ class Joiner {
                        std::uint64_t offset, ConstBytes piece);
   void on_link_lost(const model::WorkerId& id);
 
-  bool is_joining() const { return joining_; }
   bool is_stable(model::Step step) const { return step <= stable_; }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -61,18 +62,25 @@ class Joiner {
     std::uint64_t copy = 0;
     std::optional<Range> asked{};
   };
+  // A record on its way, from one worker: another one's of the same step may be of another view.
   struct Coming {
+    model::WorkerId from{};
     std::shared_ptr<RecordCopy> record{};
     std::uint64_t filled = 0;
+    bool has_header = false;
   };
 
   Result<void> on_state(const model::WorkerId& from, const Json& body);
   Result<void> on_record(const model::WorkerId& from, const Json& body);
+  Result<void> on_record_bytes(const model::WorkerId& from, const wire::Header& header,
+                               std::uint64_t offset, ConstBytes piece);
+  Coming* coming(const model::WorkerId& from, model::Step step);
   bool is_giver(const model::WorkerId& id) const;
   void ask_ranges();
   void place(std::uint64_t at, ConstBytes piece);
   void finish_state();
   void apply_next();
+  void forget();
   void fail(const std::string& reason);
   void send(const model::WorkerId& id, const Json& body);
 

@@ -78,6 +78,7 @@ Replay::Replay(os::System& system, Executor& executor, Trainee& trainee, ReplayP
       stepper_(system, executor, trainee, until(plan_.rules, plan_.last), plan_.seed,
                {.applying = [](model::Step) {},
                 .not_applied = [] {},
+                .reduced = [] {},
                 .completed = [this](const model::Position&, Duration) { completed(); },
                 .stable = [](model::Step) {},
                 .violated = [this](model::Rank, const Error& error) { events_.ended(error); },

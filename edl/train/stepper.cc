@@ -207,10 +207,10 @@ bool Stepper::advance(std::shared_ptr<Run>& run) {
 }
 
 // A run that is void from the beginning: whoever begins a step meanwhile waits until it has ended.
-void Stepper::rehearse(os::Task done) {
+void Stepper::rehearse() {
   EDL_CHECK(!view_ && !run_);
   const model::SampleCount samples = trainee_.samples();
-  if (!trainee_.rehearses() || !samples.is_known()) return executor_.run([] {}, std::move(done));
+  if (!trainee_.rehearses() || !samples.is_known()) return;
   const model::Batch batch = rules_.batch_of(1);
   const model::StepPlan plan = model::next_step({}, samples.known(), batch.global);
   auto run = std::make_shared<Run>();
@@ -222,9 +222,8 @@ void Stepper::rehearse(os::Task done) {
   plan_.reset();
   sums_.begin(filled_parts(plan));
   executor_.run([this, run] { compute_for_nobody(*run); },
-                [this, done = std::move(done)] {
+                [this] {
                   run_ = nullptr;
-                  done();
                   begin_step();
                 });
 }

@@ -29,6 +29,8 @@ struct StepperEvents {
   // From now on until `completed` or `not_applied` the state may be changed.
   std::function<void(model::Step)> applying;
   std::function<void()> not_applied;
+  // The step's numbers have left the tree and are being applied. Not told where it `goes_on`.
+  std::function<void()> reduced;
   // The step is applied; `here` is where the next one begins. `took`: since the one before.
   std::function<void(const model::Position& here, Duration took)> completed;
   // Every member has this step.
@@ -65,8 +67,9 @@ class Stepper {
   // It waits for samples to come.
   bool lacks_samples() const { return lacks_samples_; }
 
-  // Computes a part for nobody, while there is no view and no record.
-  void rehearse(os::Task done);
+  // Computes a part for nobody, while there is no view and no record. Work that the executor is
+  // asked for later comes behind it.
+  void rehearse();
   // Links by rank, null for our own.
   void enter(const model::View& view, model::Rank own, std::vector<wire::Connection*> links);
   void leave();
@@ -127,8 +130,7 @@ class Stepper {
   // What the executor does behind the parts of a run without asking: it applies the step, which is
   // this member's alone, and begins the next run.
   struct GoingOn {
-    model::StepPlan plan;  // of the next run
-    std::uint32_t parts = 0;
+    model::StepPlan plan;         // of the next run
     std::shared_ptr<Run> next{};  // null behind the last step
     std::optional<std::uint32_t> members_before{};
     model::StepRecordHeader record{};

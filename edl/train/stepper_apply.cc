@@ -126,6 +126,7 @@ void Stepper::apply_reduced() {
       },
       [this, outcome] { applied(*outcome); });
   if (ahead) start(ahead);
+  events_.reduced();
 }
 
 // By the executor.
@@ -184,8 +185,7 @@ void Stepper::permit_to_go_on(Duration took) {
   const auto plan = rules_.is_finished(next) ? std::nullopt : plan_from(next);
   if (plan) {
     std::vector<model::LogicalWorker> all;
-    by->parts = filled_parts(*plan);
-    for (std::uint32_t v = 0; v < by->parts; ++v) all.emplace_back(v);
+    for (std::uint32_t v = 0; v < filled_parts(*plan); ++v) all.emplace_back(v);
     by->plan = *plan;
     by->next = run_of(*plan, all);
     by->next->is_void = run_->is_void;
@@ -208,7 +208,7 @@ bool Stepper::go_on(std::shared_ptr<Run>& run) {
   by.outcome = update(by.record, reduced, by.members_before);
   by.is_applied = true;
   if (!by.next || !by.outcome.applied.ok()) return false;
-  sums_.begin(by.parts);
+  sums_.begin(filled_parts(by.plan));
   by.next->part_began = system_.now();
   const std::shared_ptr<Run> behind = std::exchange(run, by.next);
   executor_.tell([this, behind] {

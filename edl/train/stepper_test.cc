@@ -73,6 +73,7 @@ class Alone final : public os::Program {
                         is_applying_ = true;
                       },
                   .not_applied = [this] { is_applying_ = false; },
+                  .reduced = [] {},
                   .completed =
                       [this, &system](const model::Position& here, Duration) {
                         EXPECT_TRUE(std::exchange(is_applying_, false));
@@ -91,7 +92,7 @@ class Alone final : public os::Program {
                   .phase = [](Phase, model::Step) {},
                   .shares_soon = [scene] { return scene.shares_soon; },
                   .goes_on = [scene] { return scene.goes_on; }}) {
-    if (scene.rehearses) stepper_.rehearse([] {});
+    if (scene.rehearses) stepper_.rehearse();
     stepper_.enter(view(1), model::Rank(0), {nullptr});
     if (scene.leaves) leaving_ = system.after(*scene.leaves, [&] { leave(system); });
   }

@@ -58,8 +58,18 @@ std::shared_ptr<RecordCopy> RecordCopies::take(std::size_t bytes) {
   return copy;
 }
 
-std::shared_ptr<const RecordCopy> Giver::copy_of(const model::StepRecordHeader& record,
-                                                 ConstBytes reduced) {
+std::vector<std::shared_ptr<RecordCopy>> RecordCopies::keep(std::size_t count, std::size_t bytes) {
+  kept_.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    kept_.push_back(std::make_shared<RecordCopy>());
+    kept_.back()->numbers = zero_numbers(bytes);
+    kept_.back()->size = bytes;
+  }
+  return kept_;
+}
+
+std::shared_ptr<RecordCopy> Giver::copy_of(const model::StepRecordHeader& record,
+                                           ConstBytes reduced) {
   const auto copy = copies_.take(reduced.size());
   copy->header = record;
   std::copy(reduced.begin(), reduced.end(), copy->numbers.get());
@@ -181,9 +191,18 @@ void Giver::send_range(const model::WorkerId& id, std::uint64_t from, std::uint6
 }
 
 void Giver::send_record(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record) {
+  send_header(id, record->header, record->size);
+  send_bytes(id, std::move(record));
+}
+
+void Giver::send_header(const model::WorkerId& id, const model::StepRecordHeader& header,
+                        std::size_t bytes) {
+  send(id, {{"kind", "record"}, {"header", header}, {"bytes", bytes}});
+}
+
+void Giver::send_bytes(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record) {
   wire::Connection* const link = mesh_.connection(id);
   if (link == nullptr) return;
-  send(id, {{"kind", "record"}, {"header", record->header}, {"bytes", record->size}});
   const ConstBytes bytes = record->reduced();
   for (std::uint64_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const std::uint64_t length = std::min<std::uint64_t>(kPieceBytes, bytes.size() - at);
@@ -194,17 +213,32 @@ void Giver::send_record(const model::WorkerId& id, std::shared_ptr<const RecordC
   }
 }
 
+// Who only waits for records gets the bytes while they are applied here.
+void Giver::on_reduced(const model::StepRecordHeader& record, ConstBytes reduced) {
+  for (auto& [id, client] : clients_) {
+    if (!client.wants_records || record.step <= client.sent) continue;
+    if (!last_ || last_->header.step != record.step) last_ = copy_of(record, reduced);
+    client.sent = client.headless = record.step;
+    send_bytes(id, last_);
+  }
+}
+
 void Giver::on_completed(const model::StepRecordHeader& record, ConstBytes reduced) {
   completed_ = record.step;
   record_ = &record;
   reduced_ = reduced;
-  last_.reset();
+  if (last_ && last_->header.step == record.step) {
+    last_->header = record;
+  } else {
+    last_.reset();
+  }
   std::vector<model::WorkerId> ready;
   for (auto& [id, client] : clients_) {
     if (!client.copy) {
       if (record.step >= client.at) ready.push_back(id);
       continue;
     }
+    if (client.headless == record.step) send_header(id, record, reduced.size());
     if (record.step <= client.sent) continue;
     client.sent = record.step;
     if (!last_) last_ = copy_of(record, reduced);

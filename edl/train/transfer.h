@@ -7,7 +7,7 @@
 //   giver   state        {copy, state, layout, bytes, ledger_bytes}  it is here; ask for ranges
 //   joiner  want_bytes   {copy, from, to}
 //   joiner  want_records {copy}              the state is whole; now every record behind it
-//   giver   record       {header, bytes}     its bytes follow as bulk
+//   giver   record       {header, bytes}     its bytes come as bulk, before this or behind it
 //   giver   stable       {step}              what you have up to here is stable
 //   joiner  enough       {}                  no more
 //   anyone  want_record  {step}              one record for who is behind
@@ -51,6 +51,8 @@ class RecordCopies {
  public:
   // One that nobody else holds, of so many bytes, whatever they are.
   std::shared_ptr<RecordCopy> take(std::size_t bytes);
+  // Keeps so many from now on, and answers them: whoever touches them spares that to others.
+  std::vector<std::shared_ptr<RecordCopy>> keep(std::size_t count, std::size_t bytes);
   void clear() { kept_.clear(); }
 
  private:
@@ -71,6 +73,8 @@ class Giver {
       : mesh_(mesh), layout_(std::move(layout)), events_(std::move(events)) {}
 
   Result<void> on_message(const model::WorkerId& from, const Json& body);
+  // A step will be applied, whatever happens; its bytes can leave already.
+  void on_reduced(const model::StepRecordHeader& record, ConstBytes reduced);
   // A step was applied; `record` is what left the tree.
   void on_completed(const model::StepRecordHeader& record, ConstBytes reduced);
   void on_stable(model::Step step);
@@ -84,6 +88,10 @@ class Giver {
   void forget(const model::WorkerId& id);
   void forget_all();
   bool is_giving() const { return !clients_.empty(); }
+  // Memory for the records that will be given.
+  std::vector<std::shared_ptr<RecordCopy>> make_room(std::size_t bytes) {
+    return copies_.keep(2, bytes);
+  }
 
  private:
   // The bytes of a copy: all tensors in order, then the ledger.
@@ -98,17 +106,20 @@ class Giver {
     std::shared_ptr<const Copy> copy{};
     bool told = false;
     bool wants_records = false;
-    model::Step sent{};                                       // the last record that it was sent
+    model::Step sent{};      // the last record that it was sent
+    model::Step headless{};  // the last of which it has the bytes only
     std::deque<std::shared_ptr<const RecordCopy>> waiting{};  // until it wants them
   };
 
   void begin_copy(const model::WorkerId& id);
   void offer(const model::WorkerId& id);
   void send_range(const model::WorkerId& id, std::uint64_t from, std::uint64_t to);
+  void send_header(const model::WorkerId& id, const model::StepRecordHeader& header,
+                   std::size_t bytes);
+  void send_bytes(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record);
   void send_record(const model::WorkerId& id, std::shared_ptr<const RecordCopy> record);
   void tell_stable(const model::WorkerId& id);
-  std::shared_ptr<const RecordCopy> copy_of(const model::StepRecordHeader& record,
-                                            ConstBytes reduced);
+  std::shared_ptr<RecordCopy> copy_of(const model::StepRecordHeader& record, ConstBytes reduced);
   void send(const model::WorkerId& id, const Json& body);
 
   membership::Mesh& mesh_;
@@ -118,7 +129,7 @@ class Giver {
   std::set<model::WorkerId> copying_;
   model::Step completed_{};
   model::Step stable_{};
-  std::shared_ptr<const RecordCopy> last_;  // made when somebody asks for it
+  std::shared_ptr<RecordCopy> last_;  // made when somebody asks for it
   RecordCopies copies_;
   const model::StepRecordHeader* record_ = nullptr;
   ConstBytes reduced_{};

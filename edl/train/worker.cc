@@ -48,6 +48,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
       stepper_(system, places.training, trainee, options_.membership.rules, options_.seed,
                {.applying = [this](model::Step) { membership_.on_applying(); },
                 .not_applied = [this] { membership_.on_not_applied(); },
+                .reduced = [this] { giver_.on_reduced(stepper_.record(), stepper_.reduced()); },
                 .completed = [this](const model::Position& here,
                                     Duration took) { on_completed(here, took); },
                 .stable =
@@ -119,6 +120,7 @@ void Worker::on_program_failed(model::Step step, std::optional<model::LogicalWor
 }
 
 void Worker::start() {
+  if (options_.joins) warm_up();
   if (!options_.trace_path.empty()) {
     auto trace = data::TraceSamples::open(system_.disk(), options_.trace_path);
     if (!trace.ok()) return end(1, trace.error().message);
@@ -179,7 +181,7 @@ void Worker::act(const membership::EnterView& enter) {
   pause_.entered(system_.now(), {.cause = view.cause,
                                  .parts_redone = moved,
                                  .steps_lost = all_were_lost ? kept_steps_ - before : 0});
-  if (joiner_.is_joining()) joiner_.cancel();
+  joiner_.cancel();
   view_ = view;
   ++halts_;
   giver_.set_halted(!view.halt.empty());

@@ -35,6 +35,7 @@ struct WorkerOptions {
   std::vector<model::Fault> faults{};
   Json fingerprint{};      // of this process, which is the job's
   double job_started = 0;  // wall time in seconds; 0: with this worker
+  bool joins = false;      // others train already, most likely
 };
 
 struct WorkerEvents {
@@ -101,6 +102,7 @@ class Worker {
   void tick();
 
   // Getting a state (worker_state.cc).
+  void warm_up();
   void fill_when_idle();
   void load_from_disk();
   void tell_terms(const checkpoint::State& state);
@@ -170,7 +172,7 @@ class Worker {
   std::uint64_t state_number_ = 0;  // each time the state is replaced
   std::uint64_t kept_steps_ = 0;    // stable ones that ledgers had when the state was loaded
   bool filling_ = false;            // a state's memory is being written, or is about to be
-  bool has_filled_ = false;         // or has begun to
+  bool is_warm_ = false;            // or is about to be: nothing is done for the first time
   std::optional<membership::GetState> next_state_;  // to get once that has ended
   bool ended_ = false;
   Time started_;

@@ -110,6 +110,7 @@ Result<Setup> setup_from(const Json& json) {
   EDL_TRY(setup.options.checkpoint, checkpoint::parse_interval_rule(spec.checkpoint));
   EDL_TRY(setup.options.faults, faults_of(words.options));
   setup.options.trace_path = words.options.value("trace_samples", std::string());
+  setup.options.joins = words.options.value("joins", false);
   EDL_TRY(setup.store.endpoints, endpoints_of(words.urls));
   setup.store.token = words.token;
   return setup;

@@ -6,6 +6,19 @@ namespace edl::train {
 namespace {
 
 constexpr Duration kCopyLateMax = 1s;  // that a joiner waits for the first step of a view
+constexpr std::size_t kPageBytes = 4096;
+
+// New memory comes page by page, at the first write to each. What lies there stays.
+void touch(ByteSpan memory) {
+  for (std::size_t at = 0; at < memory.size(); at += kPageBytes) {
+    volatile std::byte& one = memory[at];
+    one = static_cast<std::byte>(one);
+  }
+}
+
+void touch(const std::vector<std::shared_ptr<RecordCopy>>& records) {
+  for (const auto& record : records) touch({record->numbers.get(), record->size});
+}
 
 }  // namespace
 
@@ -28,10 +41,21 @@ void Worker::fill_when_idle() {
     if (get->from.empty()) return load_from_disk();
     joiner_.start(get->from, get->at);
   };
-  // Others will wait for the first step of who joins them.
-  const bool is_first = !std::exchange(has_filled_, true);
-  if (is_first && !next_state_->from.empty()) return stepper_.rehearse(std::move(fill));
+  if (next_state_->from.empty()) is_warm_ = true;  // who begins a job has nobody who waits for it
+  warm_up();
   training_.run([] {}, std::move(fill));
+}
+
+// Others will wait for the first step of who joins them.
+void Worker::warm_up() {
+  if (std::exchange(is_warm_, true)) return;
+  training_.run(
+      [state = trainee_.state(), records = joiner_.make_room()] {
+        for (const StateTensor& tensor : state) touch(tensor.bytes);
+        touch(records);
+      },
+      [] {});
+  stepper_.rehearse();
 }
 
 void Worker::load_from_disk() {
@@ -132,16 +156,18 @@ void Worker::copy_state(CopyDone done) {
                 });
 }
 
-// A joiner can wait until there is room for a copy.
+// A joiner can wait until there is room for a copy, and for the records behind it.
 void Worker::copy_for_joiner(CopyDone done) {
-  std::uint64_t bytes = 0;
-  for (const StateTensor& tensor : trainee_.state())
-    bytes += collective::aligned(tensor.bytes.size());
-  files_.run([copy = free_copy(), bytes] { copy->make_room(bytes); },
-             [this, number = state_number_, done = std::move(done)]() mutable {
-               if (ended_ || number != state_number_) return done(nullptr);
-               copy_after_first_step(std::move(done));
-             });
+  files_.run(
+      [copy = free_copy(), tensors = as_tensors(trainee_.state()),
+       records = giver_.make_room(stepper_.reduced().size())] {
+        copy->make_room(tensors);
+        touch(records);
+      },
+      [this, number = state_number_, done = std::move(done)]() mutable {
+        if (ended_ || number != state_number_) return done(nullptr);
+        copy_after_first_step(std::move(done));
+      });
 }
 
 // The first step of a view cannot wait: all wait for it, and a copy of a large state takes as long

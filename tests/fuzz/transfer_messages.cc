@@ -132,6 +132,7 @@ class Ends {
         return giver.forget(from);
       case 5:
         record_.step = model::Step(input.number() % 8);
+        if (input.number() % 2 == 0) giver.on_reduced(record_, reduced_);
         giver.on_completed(record_, reduced_);
         return giver.on_stable(model::Step(input.number() % 8));
       default:
