@@ -45,7 +45,8 @@ bench: ## run every benchmark
 	@tools/build release all
 	@tools/bench
 
-asan: setup ## unit and world tests under the address and undefined-behaviour sanitizers
+asan: ## unit and world tests under the address and undefined-behaviour sanitizers
+	@tools/setup fuzz
 	@tools/build asan tests
 	@tools/check asan
 
@@ -55,7 +56,7 @@ tsan: setup ## threaded tests under the thread sanitizer
 
 fuzz: ## every parser under libFuzzer; SECONDS=n for each
 	@tools/setup fuzz
-	@tools/build fuzz fuzzers
+	@tools/build asan fuzzers
 	@tools/fuzz
 
 mutants: setup ## plant each bug of tests/mutants and see the tests fail

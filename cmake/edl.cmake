@@ -7,11 +7,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
-set(EDL_FLAVOUR "release" CACHE STRING "release, debug, asan, tsan or fuzz")
-option(EDL_FUZZ "build the libFuzzer targets instead of the tests" OFF)
+set(EDL_FLAVOUR "release" CACHE STRING "release, debug, asan or tsan")
 option(EDL_ONLY_PACKAGE "build nothing but what is installed: the program and the library" OFF)
 set(EDL_TESTS ON)
-if(EDL_FUZZ OR EDL_ONLY_PACKAGE)
+if(EDL_ONLY_PACKAGE)
   set(EDL_TESTS OFF)
 endif()
 # Not under a sanitizer: it brings its own libraries.
@@ -32,14 +31,16 @@ add_compile_options(-Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverload
 # copies within its own library.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+else()
+  # Clang writes the time into what it precompiles, and ccache would never find it again.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 set(EDL_FLAGS_release -O2 -g1)
 set(EDL_FLAGS_debug -O0 -g)
-set(EDL_FLAGS_asan -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined
+# By clang, and ready for libFuzzer: tests and fuzz programs share what is compiled.
+set(EDL_FLAGS_asan -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
                    -fno-sanitize-recover=all)
 set(EDL_FLAGS_tsan -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread)
-set(EDL_FLAGS_fuzz -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
-                   -fno-sanitize-recover=all)
 add_compile_options(${EDL_FLAGS_${EDL_FLAVOUR}})
 add_link_options(${EDL_FLAGS_${EDL_FLAVOUR}})
 if(EDL_FLAVOUR STREQUAL "tsan")

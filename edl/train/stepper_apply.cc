@@ -4,7 +4,11 @@
 namespace edl::train {
 namespace {
 
-constexpr std::uint64_t kNoiseEvery = 16;  // steps, where nobody waits for it
+// How often the noise is measured where nobody waits for it: it costs a small model a sixth of a
+// step, so that who has measured it for a while does it less.
+constexpr std::uint64_t kNoiseEvery = 16;
+constexpr std::uint64_t kNoiseOftenUntil = 256;
+constexpr std::uint64_t kNoiseEveryLater = 64;
 // How long a step takes at most where it is worth while to go on without asking: two threads that
 // wake each other cost about half a millisecond, and to go on costs the memory of one more record.
 constexpr Duration kGoesOnBelow = 100ms;
@@ -56,7 +60,9 @@ void Stepper::begin_record(model::Step step) {
 // The same steps on every member, so that the sums are equal.
 bool Stepper::measures_noise(model::Step step) const {
   if (rules_.logical_workers < 2) return false;
-  return rules_.policy == model::BatchPolicy::kAdaptive || step.value() % kNoiseEvery == 0;
+  if (rules_.policy == model::BatchPolicy::kAdaptive) return true;
+  const bool is_early = step.value() <= kNoiseOftenUntil;
+  return step.value() % (is_early ? kNoiseEvery : kNoiseEveryLater) == 0;
 }
 
 void Stepper::measure_noise(double whole) {

@@ -42,8 +42,8 @@ class Fuzz(RunnerTest):
         self.assertEqual((status, "there are no programs" in err), (1, True))
 
     def test_reports_and_passes_the_corpus(self):
-        self.program("build/fuzz/fuzz/frame", self.STATS + 'echo "$@" > arguments')
-        (self.root / "build/fuzz/fuzz/notes.txt").write_text("not a program")
+        self.program("build/asan/fuzz/frame", self.STATS + 'echo "$@" > arguments')
+        (self.root / "build/asan/fuzz/notes.txt").write_text("not a program")
         (self.root / "tests/fuzz/corpus/frame").mkdir(parents=True)
         status, out, _ = self.run_tool("fuzz", SECONDS="3")
         self.assertEqual(status, 0, out)
@@ -55,8 +55,8 @@ class Fuzz(RunnerTest):
             self.assertIn(word, arguments)
 
     def test_a_finding_fails_and_names_its_input(self):
-        self.program("build/fuzz/fuzz/frame", self.STATS)
-        self.program("build/fuzz/fuzz/json", "echo 'SUMMARY: AddressSanitizer: overflow' >&2; "
+        self.program("build/asan/fuzz/frame", self.STATS)
+        self.program("build/asan/fuzz/json", "echo 'SUMMARY: AddressSanitizer: overflow' >&2; "
                      "for a; do case $a in -artifact_prefix=*) p=${a#*=};; esac; done; "
                      'echo "Test unit written to ${p}crash-1" >&2; exit 77')
         status, out, _ = self.run_tool("fuzz")
@@ -67,7 +67,7 @@ class Fuzz(RunnerTest):
         self.assertEqual(self.run_tool("fuzz", "frame")[0], 0)
 
     def test_wrong_usage(self):
-        self.program("build/fuzz/fuzz/frame", self.STATS)
+        self.program("build/asan/fuzz/frame", self.STATS)
         status, _, err = self.run_tool("fuzz", SECONDS="soon")
         self.assertEqual((status, "SECONDS=soon" in err), (2, True))
         status, _, err = self.run_tool("fuzz", "nonsense")
