@@ -1,6 +1,8 @@
 """The plain loop of PyTorch in one process: it accumulates V parts and steps once.
 
-  plain.py MODEL BATCH V SECONDS      prints steps a second
+  plain.py MODEL BATCH V SECONDS [V tell]
+
+Prints steps a second; with `tell` also the time and the number of a step ten times a second.
 """
 
 import statistics
@@ -12,7 +14,7 @@ import torch
 from torch.nn import functional as F
 
 
-def main(model, batch, logical, seconds):
+def main(model, batch, logical, seconds, *more):
     torch.set_num_threads(1)
     logical = int(logical)
     net, shape = ddp.MODELS[model]()
@@ -20,7 +22,7 @@ def main(model, batch, logical, seconds):
     torch.manual_seed(1)
     x, y = torch.randn((ddp.SAMPLES, *shape)), torch.randint(10, (ddp.SAMPLES,))
     size, at, times = int(batch) // logical, 0, []
-    begin = time.monotonic()
+    begin = told = time.monotonic()
     while time.monotonic() - begin < float(seconds):
         start = time.monotonic()
         optimizer.zero_grad(set_to_none=False)
@@ -30,6 +32,9 @@ def main(model, batch, logical, seconds):
             (F.cross_entropy(net(x[index]), y[index]) / logical).backward()
         optimizer.step()
         times.append(time.monotonic() - start)
+        if more and time.monotonic() - told > 0.1:
+            told = time.monotonic()
+            print(f"{time.time():.6f} {len(times)}", flush=True)
     print(1 / statistics.median(times[len(times) // 5:]), flush=True)
 
 

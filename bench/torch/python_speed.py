@@ -4,7 +4,8 @@ DistributedDataParallel (gloo), all on one thread a process, interleaved, median
 
   python_speed [--json=FILE] [--models=0.4M,11M] [--logical=2,8] [--rounds=3] [--seconds=8]
 
-`share` is of the plain loop; `edl_against_ddp` compares two workers.
+`share` is of the plain loop, beside which one worker runs in turns; `edl_against_ddp` compares two
+workers.
 """
 
 import statistics
@@ -14,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "engines"))
 from torch_jobs import ENGINES, LIMIT, environment, free_port, main, steps_a_second  # noqa: E402
+from turns import one_worker_and_plain_loop  # noqa: E402
 
 BATCH = 128
 
@@ -37,12 +39,11 @@ def ddp(model, logical, seconds):
 
 def measure(model, options):
     for logical in map(int, options.logical.split(",")):
-        def edl(workers, logical=logical):
-            return steps_a_second(model, BATCH, logical, options.seconds, workers,
-                                  ENGINES / "torch_program.py")
-        ways = {"plain": lambda: said(ENGINES / "plain.py", model, BATCH, logical,
-                                      options.seconds),
-                "edl-1": lambda: edl(1), "edl-2": lambda: edl(2),
+        yield from one_worker_and_plain_loop(
+            model, BATCH, logical, options.seconds * options.rounds,
+            ["/usr/bin/python3", ENGINES / "plain.py"], ENGINES / "torch_program.py")
+        ways = {"edl-2": lambda: steps_a_second(model, BATCH, logical, options.seconds, 2,
+                                                ENGINES / "torch_program.py"),
                 "ddp-2": lambda: ddp(model, logical, options.seconds)}
         seen = {way: [] for way in ways}
         for _ in range(options.rounds):
@@ -50,9 +51,7 @@ def measure(model, options):
                 seen[way].append(run())
         for way, rates in seen.items():
             row = {"model": model, "logical": logical, "way": way,
-                   "steps_per_second": round(statistics.median(rates), 3),
-                   "share": round(statistics.median(
-                       a / b for a, b in zip(rates, seen["plain"])), 4)}
+                   "steps_per_second": round(statistics.median(rates), 3)}
             if way == "edl-2":
                 row["edl_against_ddp"] = round(statistics.median(
                     a / b for a, b in zip(rates, seen["ddp-2"])), 4)

@@ -6,7 +6,8 @@ PyTorch's DistributedDataParallel (gloo), all on one thread a process, interleav
               [--rounds=3] [--seconds=8]
 
 `ceiling` is two processes of the plain loop that do half of the parts each and know nothing of each
-other. `share` is of the plain loop for one worker, and of the ceiling for two.
+other. `share` is of the plain loop for one worker, in turns with it (`between`: half of all that
+were seen), and of the ceiling for two.
 """
 
 import statistics
@@ -16,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "engines"))
 from torch_jobs import ENGINES, LIMIT, environment, free_port, main, steps_a_second  # noqa: E402
+from turns import one_worker_and_plain_loop  # noqa: E402
 
 BATCH = {"0.4M": 128, "11M": 128, "25M": 128, "resnet18": 16}
 
@@ -31,10 +33,10 @@ def answers(commands):
     return [float(output.split()[-1]) if output.split() else None for output in outputs]
 
 
-def plain(model, logical, seconds, procs=1):
+def ceiling(model, logical, seconds):
     command = [ENGINES / "torch_plain", model, str(BATCH[model]), str(logical), str(seconds),
-               str(logical // procs)]
-    return min(answers([command] * procs))
+               str(logical // 2)]
+    return min(answers([command] * 2))
 
 
 def ddp(model, logical, seconds):
@@ -54,19 +56,17 @@ def measure(model, options):
 
 def compare(model, logical, options):
     seconds = options.seconds
-    ways = {"plain": lambda: plain(model, logical, seconds),
-            "edl-1": lambda: edl(model, logical, seconds, 1),
-            "ceiling": lambda: plain(model, logical, seconds, procs=2),
+    rows = one_worker_and_plain_loop(model, BATCH[model], logical, seconds * options.rounds,
+                                     loop=[ENGINES / "torch_plain"])
+    ways = {"ceiling": lambda: ceiling(model, logical, seconds),
             "edl-2": lambda: edl(model, logical, seconds, 2),
             "ddp-2": lambda: ddp(model, logical, seconds)}
     seen = {way: [] for way in ways}
     for _ in range(options.rounds):
         for way, run in ways.items():
             seen[way].append(run())
-    rows = []
     for way, rates in seen.items():
-        base = seen["plain" if way in ("plain", "edl-1") else "ceiling"]
-        shares = [rate / other for rate, other in zip(rates, base)]
+        shares = [rate / other for rate, other in zip(rates, seen["ceiling"])]
         rows.append({"model": model, "logical": logical, "way": way,
                      "steps_per_second": round(statistics.median(rates), 3),
                      "share": round(statistics.median(shares), 4)})

@@ -1,14 +1,18 @@
 #!/usr/bin/python3
 """Workers in Python under everything that may happen to workers: killed in phases that chance
-chooses, the leader among them, stopped and continued, more and fewer, all at once; with a program
-of nothing but forward and with one that keeps its loop. The model has the bits of one worker.
-EDL_SEED names the seed; it is printed.
+chooses, the leader among them, stopped and continued, more and fewer, all at once; and to what
+they need: the process that they are forked from, the store, an agent. With a program of nothing but
+forward and with one that keeps its loop. The model has the bits of one worker.
+EDL_SEED names the seed; it is printed. EDL_RUNS=20: so many jobs for what workers need.
 Run as: python_elastic_test.py PATH_OF_EDL [unittest options]"""
 
+import collections
+import json
 import os
 import random
 import signal
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -19,7 +23,15 @@ HERE = Path(__file__).resolve().parent
 SEED = int(os.environ.get("EDL_SEED", "1"))
 PROGRAMS = {"forward": (str(HERE / "bits_program.py"), "sgd"),
             "loop": (str(HERE / "loop_program.py"),)}
-SHAPE = ("--checkpoint-every=25steps", "--epochs=10")
+EPOCHS = 10
+VICTIMS = ("parent", "store", "agent", "leader", "worker")
+LONG = 40  # epochs, until another agent has come
+RUNS = int(os.environ.get("EDL_RUNS", "3"))
+
+
+def parent_of(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[1])
 
 
 class Elastic(unittest.TestCase):
@@ -27,21 +39,30 @@ class Elastic(unittest.TestCase):
     def setUpClass(cls):
         cls.place = Place(EDL)
         cls.hashes = {}
-        for kind, program in PROGRAMS.items():
-            job = cls.place.run(f"{kind}-alone", "--workers=1", *SHAPE, program=program)
-            assert job.end() == 0, job.account()
-            cls.hashes[kind] = job.events[-1]["state_hash"]
 
     @classmethod
     def tearDownClass(cls):
         cls.place.close()
 
-    def run_job(self, kind, name, *options):
-        return self.place.run(name, *SHAPE, *options, program=PROGRAMS[kind])
+    def run_job(self, kind, name, *options, epochs=EPOCHS):
+        return self.place.run(name, "--checkpoint-every=25steps", f"--epochs={epochs}", *options,
+                              program=PROGRAMS[kind])
+
+    def hash_alone(self, kind, epochs):
+        """What one worker ends with."""
+        if (kind, epochs) not in self.hashes:
+            job = self.run_job(kind, f"{kind}-alone-{epochs}", "--workers=1", epochs=epochs)
+            self.assertEqual(job.end(), 0, job.account())
+            self.hashes[kind, epochs] = job.events[-1]["state_hash"]
+        return self.hashes[kind, epochs]
+
+    def ends_alike(self, kind, job, epochs=EPOCHS):
+        self.assertEqual(job.end(), 0, f"seed {SEED}: {job.account()}")
+        self.assertEqual(job.events[-1]["state_hash"], self.hash_alone(kind, epochs),
+                         f"seed {SEED}")
 
     def finishes(self, kind, name, job, may_be_lost=False):
-        self.assertEqual(job.end(), 0, f"seed {SEED}: {job.account()}")
-        self.assertEqual(job.events[-1]["state_hash"], self.hashes[kind], f"seed {SEED}")
+        self.ends_alike(kind, job)
         check_told(self.place, name, may_be_lost)
 
     def test_kills_in_any_phase(self):
@@ -79,6 +100,47 @@ class Elastic(unittest.TestCase):
                     send(victim, signal.SIGCONT)
                     job.wait_members(3, seen)
                 self.finishes(kind, name, job)
+
+    def join(self, kind, name):
+        """A second agent, with one worker."""
+        directory = self.place.directory(name)
+        run = json.loads((directory / "run.json").read_text())
+        token = [f"--token-file={run['token_file']}"] if run.get("token_file") else []
+        return self.place.start(
+            "join", "--json", f"--store={','.join(run['store'])}", *token, f"--job={name}",
+            "--workers=1", f"--dir={name}-guest", f"--secret-file={directory / 'secret'}",
+            "--address=127.0.0.1", *PROGRAMS[kind])
+
+    def victim(self, what, job, name, guest):
+        if what == "store":
+            return self.place.store_pid()
+        if what == "agent":
+            return guest.process.pid
+        leader = self.place.answer("leader", name)["id"]
+        if what == "parent":
+            return parent_of(next(iter(job.members().values())))
+        return next(pid for i, pid in job.members().items() if (i == leader) == (what == "leader"))
+
+    def test_what_workers_need_is_killed(self):
+        chance = random.Random(SEED)
+        killed = collections.Counter()
+        for number in range(RUNS):
+            kind, what = list(PROGRAMS)[number % 2], VICTIMS[number % len(VICTIMS)]
+            with self.subTest(number=number, kind=kind, killed=what):
+                name = f"need-{number}"
+                job = self.run_job(kind, name, "--workers=1:3", "--start=2", epochs=LONG)
+                job.wait_members(2)
+                guest = self.join(kind, name) if what == "agent" else None
+                if guest:
+                    job.wait_members(3)
+                job.wait_step(job.kind("view")[-1]["first_step"] + chance.randint(1, 20))
+                time.sleep(chance.random() / 10)
+                self.assertTrue(send(self.victim(what, job, name, guest), signal.SIGKILL))
+                killed[what] += 1
+                self.place.edl_may_fail("scale", name, "--workers=3", "--wait")
+                self.ends_alike(kind, job, LONG)
+                self.place.edl("verify", name)
+        print(f"seed {SEED}: {dict(killed)} killed", flush=True)
 
     def test_all_are_killed_at_once(self):
         job = self.run_job("loop", "all", "--workers=3")
