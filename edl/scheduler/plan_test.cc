@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "edl/scheduler/division.h"
 #include "edl/scheduler/policy.h"
 #include "edl/scheduler/snapshot_json.h"
 #include "edl/scheduler/steady.h"
@@ -203,6 +204,15 @@ TEST(Plan, a_small_job_is_not_spread_over_nodes) {
   snapshot.jobs[1].current = {{1, 2}};
   const Plan made = plan(snapshot, ours());
   EXPECT_EQ(made.allocations[2].workers, (Shares{{2, 4}}));
+}
+
+// Seven more slots would be best, and six are left: three of them are still better than to leave
+// all to a job that gains less.
+TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("steep", 1, 8), job("flat", 1, 8)};
+  const std::vector<Bid> bids = {{1, {{1, 0}, {4, 10}, {8, 50}}}, {1, {{1, 0}, {5, 4}}}};
+  EXPECT_EQ(divide(snapshot, bids), (Sizes{4, 1}));
 }
 
 TEST(Snapshot, useful_sizes_of_eight_logical_workers) {
