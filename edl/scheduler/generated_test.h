@@ -21,7 +21,8 @@ class SnapshotMaker {
       const bool odd = random_.once_in(10);
       out.nodes.push_back({.name = text("n", n),
                            .slots = static_cast<std::uint32_t>(odd ? random_.between(0, 8) : slots),
-                           .kind = random_.once_in(8) ? "fast" : ""});
+                           .kind = random_.once_in(8) ? "fast" : "",
+                           .domain = random_.once_in(2) ? "left" : "right"});
     }
     const auto tenants = random_.between(0, 3);
     for (std::int64_t t = 0; t < tenants; ++t) {

@@ -206,6 +206,31 @@ TEST(Plan, a_small_job_is_not_spread_over_nodes) {
   EXPECT_EQ(made.allocations[2].workers, (Shares{{2, 4}}));
 }
 
+TEST(Plan, a_spread_job_stays_in_one_domain) {
+  Snapshot snapshot = small_cluster();
+  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
+                    {.name = "b", .slots = 4, .domain = "right"},
+                    {.name = "c", .slots = 4, .domain = "left"},
+                    {.name = "d", .slots = 4, .domain = "right"},
+                    {.name = "e", .slots = 4, .domain = "right"}};
+  snapshot.jobs = {job("twelve", 12, 12)};
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{1, 4}, {3, 4}, {4, 4}}));
+  snapshot.jobs = {job("grows", 4, 8)};
+  snapshot.jobs[0].current = {{2, 4}};
+  snapshot.jobs[0].tried = 8;
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{2, 4}, {0, 4}}));
+}
+
+TEST(Plan, fewer_nodes_are_better_than_fewer_domains) {
+  Snapshot snapshot = small_cluster();
+  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
+                    {.name = "b", .slots = 2, .domain = "left"},
+                    {.name = "c", .slots = 2, .domain = "left"},
+                    {.name = "d", .slots = 4, .domain = "right"}};
+  snapshot.jobs = {job("eight", 8, 8)};
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers.size(), 2u);
+}
+
 // Seven more slots would be best, and six are left: three of them are still better than to leave
 // all to a job that gains less.
 TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {
