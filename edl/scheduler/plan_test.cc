@@ -231,6 +231,24 @@ TEST(Plan, fewer_nodes_are_better_than_fewer_domains) {
   EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers.size(), 2u);
 }
 
+// With a price of 1.25 times what one worker would need, sizes below an efficiency of 0.8 are too
+// dear; what was paid already counts.
+TEST(Plan, no_worker_beyond_the_price_of_a_job) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("dear", 1, 8)};
+  snapshot.jobs[0].throughput = {{1, 1, 1}, {2, 1, 1.8}, {4, 1, 3.2}, {8, 2, 4.8}};
+  snapshot.jobs[0].tried = 8;
+  snapshot.jobs[0].remaining = 10000;
+  const auto size = [&] { return workers_of(plan(snapshot, ours()).allocations[0].workers); };
+  EXPECT_EQ(size(), 8u);
+  snapshot.jobs[0].price_max = 12500;
+  EXPECT_EQ(size(), 4u);
+  snapshot.jobs[0].attained_s = 1000;
+  EXPECT_EQ(size(), 2u);
+  snapshot.jobs[0].price_max = 1;  // it is not stopped for its price
+  EXPECT_EQ(size(), 1u);
+}
+
 // Seven more slots would be best, and six are left: three of them are still better than to leave
 // all to a job that gains less.
 TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {

@@ -108,6 +108,12 @@ class Decision {
     const double idle = kParameters.idle_changes * job.change_cost_s;
     return candidate.work / std::max(candidate.work + idle * speed, 1e-9);
   }
+  // Whether so many workers to the end would cost more slot seconds than the job may.
+  static bool is_too_dear(const Job& job, std::uint32_t workers, double per_s) {
+    if (!job.price_max || !job.remaining) return false;
+    const double slots = static_cast<double>(workers) * job.slots_per_worker;
+    return job.attained_s + slots * *job.remaining / std::max(per_s, 1e-12) > *job.price_max;
+  }
   Bid bid(std::size_t j) const {
     const Job& job = snapshot_.jobs[j];
     const Candidate& candidate = candidates_[j];
@@ -121,6 +127,7 @@ class Decision {
       const double per_s = candidate.curve.at(k, k == has ? has_nodes : nodes(job, k));
       // What the rules would not let it grow to is not kept from others.
       if (has > 0 && k > std::max(has, job.min) && !pays(snapshot_, job, now, per_s)) continue;
+      if (k > job.min && is_too_dear(job, k, per_s)) continue;
       double speed = per_s / candidate.alone;
       if (k != has) speed *= std::min(factor, short_factor(job, candidate, speed));
       out.options.push_back({k, candidate.weight * std::pow(speed, power)});
