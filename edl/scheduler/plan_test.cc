@@ -258,6 +258,23 @@ TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {
   EXPECT_EQ(divide(snapshot, bids), (Sizes{4, 1}));
 }
 
+// Of two that tell nothing the one nearer to its level is taken to end first.
+TEST(Plan, long_jobs_that_tell_nothing_end_one_after_the_other) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("far", 1, 8), job("near", 1, 8)};
+  for (Job& one : snapshot.jobs) {
+    one.throughput = {{1, 1, 1}, {2, 1, 1.9}, {4, 1, 3.6}, {8, 2, 6.4}};
+    one.tried = 8;
+  }
+  snapshot.jobs[0].attained_s = 5000;
+  snapshot.jobs[1].attained_s = 50000;
+  const Plan made = plan(snapshot, ours());
+  EXPECT_LT(workers_of(made.allocations[0].workers), workers_of(made.allocations[1].workers));
+  snapshot.jobs[1].attained_s = 60000;  // it has turned out to be longer than the level
+  const Plan later = plan(snapshot, ours());
+  EXPECT_GT(workers_of(later.allocations[0].workers), workers_of(later.allocations[1].workers));
+}
+
 TEST(Snapshot, useful_sizes_of_eight_logical_workers) {
   const std::vector<std::uint32_t> expected{1, 2, 3, 4, 4, 4, 4, 8, 8};
   for (std::uint32_t k = 1; k <= 9; ++k) EXPECT_EQ(useful_size(8, k), expected[k - 1]) << k;

@@ -36,7 +36,6 @@ class Decision {
       const double alone = curve.at(job.min, nodes(job, job.min)) / job.min;
       const double work = job.remaining && job.tried > 0 ? *job.remaining / alone : guess(job);
       candidates_.push_back({std::move(curve), alone, work, is_pressed(job, alone) ? 0 : work});
-      declared_ = declared_ || job.remaining;
     }
     weigh();
   }
@@ -52,10 +51,14 @@ class Decision {
   std::uint32_t nodes(const Job& job, std::uint32_t workers) const {
     return packed_nodes(snapshot_, job, workers);
   }
-  // Without a declared length: who came last is taken to be the shortest, and who has not been
-  // measured yet the shortest of all, so that it starts at once.
-  double guess(const Job& job) const {
-    return job.tried == 0 ? 0 : kParameters.guess_floor_s + (snapshot_.now - job.submitted);
+  // Without a declared length: a job is taken to end at the next level of service. Long ones then
+  // end one after the other, where favouring who had least would end all of them at last. Who has
+  // not been measured yet is taken to be the shortest of all, so that it starts at once.
+  static double guess(const Job& job) {
+    if (job.tried == 0) return 0;
+    double level = kParameters.level_s;
+    while (level <= job.attained_s) level *= kParameters.level_growth;
+    return level - job.attained_s;
   }
   // Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
   // the shortest of all.
@@ -79,9 +82,16 @@ class Decision {
     std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
       return candidates_[a].place > candidates_[b].place;
     });
-    for (std::size_t r = 0; r < longest.size(); ++r) {
+    // Where the order is a guess, those that seem shorter count as well, the less the shorter: the
+    // rank that may be expected instead of one that is sure.
+    double shorter = 0;
+    for (std::size_t r = longest.size(); r-- > 0;) {
       const Job& job = snapshot_.jobs[longest[r]];
-      candidates_[longest[r]].weight = static_cast<double>(r + 1) * job.weight * job.utilisation;
+      Candidate& candidate = candidates_[longest[r]];
+      const double root = std::sqrt(std::max(candidate.place, 1.0));
+      const double rank = static_cast<double>(r + 1) + (job.remaining ? 0 : shorter / root);
+      candidate.weight = rank * job.weight * job.utilisation;
+      shorter += root;
     }
   }
 
@@ -118,7 +128,6 @@ class Decision {
     const Job& job = snapshot_.jobs[j];
     const Candidate& candidate = candidates_[j];
     const double factor = change_factor(job, candidate);
-    const double power = declared_ ? kParameters.power_declared : kParameters.power_blind;
     const std::uint32_t has = workers_of(job.current);
     const auto has_nodes = static_cast<std::uint32_t>(job.current.size());
     const double now = has == 0 ? 0 : candidate.curve.at(has, has_nodes);
@@ -130,7 +139,7 @@ class Decision {
       if (k > job.min && is_too_dear(job, k, per_s)) continue;
       double speed = per_s / candidate.alone;
       if (k != has) speed *= std::min(factor, short_factor(job, candidate, speed));
-      out.options.push_back({k, candidate.weight * std::pow(speed, power)});
+      out.options.push_back({k, candidate.weight * std::pow(speed, kParameters.power)});
     }
     return out;
   }
@@ -175,7 +184,6 @@ class Decision {
   Draft& draft_;
   const Snapshot& snapshot_;
   std::vector<Candidate> candidates_;
-  bool declared_ = false;
 };
 
 void decide(Draft& draft) { Decision(draft).run(); }
