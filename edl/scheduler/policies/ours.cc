@@ -51,12 +51,13 @@ class Decision {
   std::uint32_t nodes(const Job& job, std::uint32_t workers) const {
     return packed_nodes(snapshot_, job, workers);
   }
-  // Without a declared length: a job is taken to end at the next level of service. Long ones then
-  // end one after the other, where favouring who had least would end all of them at last. Who has
-  // not been measured yet is taken to be the shortest of all, so that it starts at once.
-  static double guess(const Job& job) {
+  // Without a declared length: the newest is taken to be the shortest, and who was not measured yet
+  // the shortest of all, so that it starts at once. A job that turned out to be long is taken to
+  // end at the next level of service: long ones then end one after the other, not all at last.
+  double guess(const Job& job) const {
     if (job.tried == 0) return 0;
-    double level = kParameters.level_s;
+    if (job.attained_s < kParameters.long_s) return 1 + snapshot_.now - job.submitted;
+    double level = kParameters.long_s;
     while (level <= job.attained_s) level *= kParameters.level_growth;
     return level - job.attained_s;
   }
@@ -88,10 +89,10 @@ class Decision {
     for (std::size_t r = longest.size(); r-- > 0;) {
       const Job& job = snapshot_.jobs[longest[r]];
       Candidate& candidate = candidates_[longest[r]];
-      const double root = std::sqrt(std::max(candidate.place, 1.0));
-      const double rank = static_cast<double>(r + 1) + (job.remaining ? 0 : shorter / root);
+      const double part = std::pow(std::max(candidate.place, 1.0), kParameters.certainty);
+      const double rank = static_cast<double>(r + 1) + (job.remaining ? 0 : shorter / part);
       candidate.weight = rank * job.weight * job.utilisation;
-      shorter += root;
+      shorter += part;
     }
   }
 

@@ -12,8 +12,9 @@ struct OursParameters {
   double horizon_share = 0.3;  // or so much of the mean time between its changes
   double idle_changes = 2;     // that the slots of a job stand still for, at its start and end
   double deadline_slack = 2;   // times the time at the minimum: what is nearer presses
-  double level_s = 3600;       // slot seconds after which a job that told nothing is no short one
-  double level_growth = 16;    // from level to level; the second is that of Tiresias
+  double long_s = 57600;       // slot seconds that only a long job has had, as in Tiresias
+  double level_growth = 16;    // from there to the service at which it may end, and so on
+  double certainty = 0.7;      // of a guessed order: 0 has none, much above 1 takes it as known
   std::uint32_t growth = 4;    // times the largest size tried
 };
 
