@@ -6,8 +6,6 @@
 namespace edl::scheduler {
 namespace {
 
-constexpr int kLastStepsMax = 64;
-
 struct Step {
   double slope = 0;  // worth of a slot
   std::size_t job = 0;
@@ -27,15 +25,14 @@ class Division {
 
   Sizes run() {
     std::priority_queue<Step> steps;
-    for (std::size_t j = 0; j < bids_.size(); ++j) push_next(steps, j);
+    for (std::size_t j = 0; j < bids_.size(); ++j) push_next(steps, j, false);
     while (!steps.empty() && left_ > 0) {
       const Step step = steps.top();
       steps.pop();
-      if (!fits(step.job, step.option)) continue;
-      move(step.job, step.option);
-      push_next(steps, step.job);
-    }
-    for (int i = 0; i < kLastStepsMax && left_ > 0 && take_best_that_fits(); ++i) {
+      const bool fits_now = fits(step.job, step.option);
+      if (fits_now) move(step.job, step.option);
+      // A step that does not fit gives way to the steepest of the same job that does.
+      push_next(steps, step.job, !fits_now);
     }
     Sizes sizes(bids_.size(), 0);
     for (std::size_t j = 0; j < bids_.size(); ++j) {
@@ -81,18 +78,9 @@ class Division {
     }
     return best;
   }
-  void push_next(std::priority_queue<Step>& steps, std::size_t job) const {
-    const Step next = steepest(job, false);
+  void push_next(std::priority_queue<Step>& steps, std::size_t job, bool must_fit) const {
+    const Step next = steepest(job, must_fit);
     if (next.slope > 0) steps.push(next);
-  }
-  bool take_best_that_fits() {
-    Step best{};
-    for (std::size_t j = 0; j < bids_.size(); ++j) {
-      const Step here = steepest(j, true);
-      if (here.slope > best.slope) best = here;
-    }
-    if (best.slope > 0) move(best.job, best.option);
-    return best.slope > 0;
   }
 
   const Snapshot& snapshot_;

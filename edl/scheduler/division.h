@@ -1,6 +1,6 @@
 // Divides the slots so that the sum of what each job is worth at its size is greatest: step by
 // step, each slot to where it adds most. On the upper hull of a job's worth this is exact but for
-// the last steps that do not fit.
+// steps that do not fit: in place of such a one the job takes the steepest that does.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 #include "edl/scheduler/draft.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "edl/base/check.h"
 
@@ -8,6 +9,7 @@ namespace edl::scheduler {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr int kNodesLookedAt = 64;  // of equally free ones, for a failure domain
 
 void add_to(Shares& shares, std::uint32_t node, std::uint32_t count) {
   for (Share& share : shares) {
@@ -49,7 +51,19 @@ Draft::Draft(const Snapshot& snapshot)
     nodes_by_free_[free_[n]].insert(nodes_by_free_[free_[n]].end(), n);
     free_total_ += free_[n];
   }
+  number_domains();
   for (const Tenant& tenant : snapshot.tenants) quota_left_.push_back(tenant.quota);
+}
+
+void Draft::number_domains() {
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  domain_.reserve(free_.size());
+  for (std::uint32_t n = 0; n < free_.size(); ++n) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    domain_.push_back(numbers.emplace(snapshot_->nodes[n].domain, next).first->second);
+    domain_free_.resize(numbers.size());
+    domain_free_[domain_[n]] += free_[n];
+  }
 }
 
 std::uint32_t Draft::room_for(std::size_t job) const {
@@ -71,6 +85,7 @@ std::uint32_t Draft::room_on(const Job& job, std::uint32_t node) const {
 void Draft::set_free(std::uint32_t node, std::uint32_t slots) {
   nodes_by_free_[free_[node]].erase(node);
   free_total_ = free_total_ - free_[node] + slots;
+  domain_free_[domain_[node]] = domain_free_[domain_[node]] - free_[node] + slots;
   free_[node] = slots;
   nodes_by_free_[slots].insert(node);
 }
@@ -112,30 +127,47 @@ bool Draft::put(std::size_t job, const Shares& shares) {
   return true;
 }
 
-std::uint32_t Draft::emptiest(const Job& job) const {
+// Of nodes that are as free: one in the domain that the job is in already, so that few failures
+// meet it; before it is in any, one in the domain with most room for the rest of it.
+std::uint32_t Draft::nearest(const Job& job, const std::set<std::uint32_t>& alike,
+                             std::uint32_t domain) const {
+  const auto worth = [&](std::uint32_t node) {
+    if (domain == kNone) return domain_free_[domain_[node]];
+    return std::uint64_t{domain_[node] == domain ? 1U : 0U};
+  };
+  std::uint32_t best = kNone;
+  int looked_at = 0;
+  for (const std::uint32_t node : alike) {
+    if (!allowed(job, node)) continue;
+    if (best == kNone || worth(node) > worth(best)) best = node;
+    if (domain_free_.size() == 1 || ++looked_at == kNodesLookedAt) break;
+  }
+  return best;
+}
+
+std::uint32_t Draft::emptiest(const Job& job, std::uint32_t domain) const {
   for (std::size_t free = nodes_by_free_.size(); free-- > job.slots_per_worker;) {
-    for (const std::uint32_t node : nodes_by_free_[free]) {
-      if (allowed(job, node)) return node;
-    }
+    const std::uint32_t node = nearest(job, nodes_by_free_[free], domain);
+    if (node != kNone) return node;
   }
   return kNone;
 }
 
-std::uint32_t Draft::tightest(const Job& job, std::uint32_t workers) const {
+std::uint32_t Draft::tightest(const Job& job, std::uint32_t workers, std::uint32_t domain) const {
   const std::uint64_t slots = std::uint64_t{workers} * job.slots_per_worker;
   for (std::size_t free = slots; free < nodes_by_free_.size(); ++free) {
-    for (const std::uint32_t node : nodes_by_free_[free]) {
-      if (allowed(job, node)) return node;
-    }
+    const std::uint32_t node = nearest(job, nodes_by_free_[free], domain);
+    if (node != kNone) return node;
   }
   return kNone;
 }
 
-Shares Draft::spread(const Job& job, std::uint32_t workers, Packing packing) {
+Shares Draft::spread(const Job& job, std::uint32_t workers, Packing packing, const Shares& beside) {
   Shares found;
+  std::uint32_t domain = beside.empty() ? kNone : domain_[beside.back().node];
   while (workers > 0) {
-    std::uint32_t node = packing == Packing::kTight ? tightest(job, workers) : kNone;
-    if (node == kNone) node = emptiest(job);
+    std::uint32_t node = packing == Packing::kTight ? tightest(job, workers, domain) : kNone;
+    if (node == kNone) node = emptiest(job, domain);
     if (node == kNone || room_on(job, node) == 0) {
       for (const Share& share : found) give_back(job, share);
       return {};
@@ -143,6 +175,7 @@ Shares Draft::spread(const Job& job, std::uint32_t workers, Packing packing) {
     const Share share{node, std::min(workers, room_on(job, node))};
     take(job, share);
     found.push_back(share);
+    domain = domain_[node];
     workers -= share.count;
   }
   return found;
@@ -152,7 +185,7 @@ bool Draft::place(std::size_t job, std::uint32_t workers, Packing packing) {
   const Job& it = snapshot_->jobs[job];
   clear(job);
   if (!counts(it, workers)) return false;
-  shares_[job] = spread(it, workers, packing);
+  shares_[job] = spread(it, workers, packing, {});
   return !shares_[job].empty();
 }
 
@@ -179,7 +212,7 @@ bool Draft::grow(std::size_t job, Shares shares, std::uint32_t more) {
   }
   if (!put(job, shares)) return false;
   if (more == 0) return true;
-  const Shares rest = spread(it, more, Packing::kTight);
+  const Shares rest = spread(it, more, Packing::kTight, shares);
   for (const Share& share : rest) add_to(shares_[job], share.node, share.count);
   return !rest.empty();
 }

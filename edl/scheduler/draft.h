@@ -13,7 +13,8 @@ namespace edl::scheduler {
 
 enum class Packing {
   kMostFree,  // node by node, the emptiest first
-  kTight,     // the fullest node that holds all; else whole nodes first, and the rest tightly
+  kTight,     // the fullest node that holds all; else whole nodes first, and the rest tightly;
+              // of nodes that are as free, those of the same failure domain
 };
 
 class Draft {
@@ -43,11 +44,14 @@ class Draft {
   Plan finish() &&;
 
  private:
+  void number_domains();
   bool allowed(const Job& job, std::uint32_t node) const;
   std::uint32_t room_on(const Job& job, std::uint32_t node) const;
-  std::uint32_t emptiest(const Job& job) const;
-  std::uint32_t tightest(const Job& job, std::uint32_t workers) const;
-  Shares spread(const Job& job, std::uint32_t workers, Packing packing);
+  std::uint32_t emptiest(const Job& job, std::uint32_t domain) const;
+  std::uint32_t tightest(const Job& job, std::uint32_t workers, std::uint32_t domain) const;
+  std::uint32_t nearest(const Job& job, const std::set<std::uint32_t>& alike,
+                        std::uint32_t domain) const;
+  Shares spread(const Job& job, std::uint32_t workers, Packing packing, const Shares& beside);
   bool grow(std::size_t job, Shares shares, std::uint32_t more);
   void take(const Job& job, const Share& share);
   void give_back(const Job& job, const Share& share);
@@ -57,6 +61,8 @@ class Draft {
   const Snapshot* snapshot_;
   std::vector<std::uint32_t> free_;
   std::vector<std::set<std::uint32_t>> nodes_by_free_;
+  std::vector<std::uint32_t> domain_;       // of each node, numbered
+  std::vector<std::uint64_t> domain_free_;  // slots of each
   std::uint64_t free_total_ = 0;
   std::vector<std::uint64_t> quota_left_;
   std::vector<Shares> shares_;

@@ -107,6 +107,26 @@ TEST(Fulfilment, a_job_at_the_limit_does_not_flip) {
   EXPECT_EQ(fulfil({at_limit}, load, 0.97), std::vector<std::int64_t>{0});
 }
 
+// Decision after decision, each from what the one before left: it comes to rest at once.
+TEST(Fulfilment, jobs_at_the_limit_come_to_rest) {
+  std::vector<ElasticJob> jobs = {job(1, 10, 9, 1), job(1, 21, 1)};
+  std::vector<std::int64_t> change;
+  for (int decision = 0; decision < 10; ++decision) {
+    ClusterLoad load = cluster(100000, 0, 10, 0);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      if (!change.empty()) jobs[j].current += static_cast<std::uint32_t>(change[j]);
+      load.used.cpu_milli += 1000 * jobs[j].current;
+      load.used.gpus += jobs[j].request.gpus * jobs[j].current;
+    }
+    load.idle[0].cpu_milli -= load.used.cpu_milli;
+    change = fulfil(jobs, load, 0.97);
+    const std::int64_t more = decision == 0 ? 20 : 0;
+    EXPECT_EQ(change, (std::vector<std::int64_t>{0, more})) << decision;
+  }
+  EXPECT_EQ(jobs[0].current, 9u);
+  EXPECT_EQ(jobs[1].current, 21u);
+}
+
 TEST(Fulfilment, a_job_at_the_limit_does_not_starve_another) {
   ElasticJob at_limit = job(1, 10, 9, 1);
   at_limit.request.cpu_milli = 1000;

@@ -21,7 +21,8 @@ class SnapshotMaker {
       const bool odd = random_.once_in(10);
       out.nodes.push_back({.name = text("n", n),
                            .slots = static_cast<std::uint32_t>(odd ? random_.between(0, 8) : slots),
-                           .kind = random_.once_in(8) ? "fast" : ""});
+                           .kind = random_.once_in(8) ? "fast" : "",
+                           .domain = random_.once_in(2) ? "left" : "right"});
     }
     const auto tenants = random_.between(0, 3);
     for (std::int64_t t = 0; t < tenants; ++t) {
@@ -54,6 +55,7 @@ class SnapshotMaker {
     out.change_cost_s = static_cast<double>(random_.below(60));
     if (random_.once_in(5)) out.frozen_until = 100000 + static_cast<double>(random_.below(100));
     out.near_end = random_.once_in(8);
+    if (random_.once_in(8)) out.price_max = static_cast<double>(random_.below(200000));
     out.attained_s = static_cast<double>(random_.below(100000));
     double per_s = 1 + static_cast<double>(random_.below(10));
     for (std::uint32_t k = 1; k <= out.max && !random_.once_in(6); ++k) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "edl/scheduler/division.h"
 #include "edl/scheduler/policy.h"
 #include "edl/scheduler/snapshot_json.h"
 #include "edl/scheduler/steady.h"
@@ -203,6 +204,82 @@ TEST(Plan, a_small_job_is_not_spread_over_nodes) {
   snapshot.jobs[1].current = {{1, 2}};
   const Plan made = plan(snapshot, ours());
   EXPECT_EQ(made.allocations[2].workers, (Shares{{2, 4}}));
+}
+
+TEST(Plan, a_spread_job_stays_in_one_domain) {
+  Snapshot snapshot = small_cluster();
+  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
+                    {.name = "b", .slots = 4, .domain = "right"},
+                    {.name = "c", .slots = 4, .domain = "left"},
+                    {.name = "d", .slots = 4, .domain = "right"},
+                    {.name = "e", .slots = 4, .domain = "right"}};
+  snapshot.jobs = {job("twelve", 12, 12)};
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{1, 4}, {3, 4}, {4, 4}}));
+  snapshot.jobs = {job("grows", 4, 8)};
+  snapshot.jobs[0].current = {{2, 4}};
+  snapshot.jobs[0].tried = 8;
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{2, 4}, {0, 4}}));
+}
+
+TEST(Plan, fewer_nodes_are_better_than_fewer_domains) {
+  Snapshot snapshot = small_cluster();
+  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
+                    {.name = "b", .slots = 2, .domain = "left"},
+                    {.name = "c", .slots = 2, .domain = "left"},
+                    {.name = "d", .slots = 4, .domain = "right"}};
+  snapshot.jobs = {job("eight", 8, 8)};
+  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers.size(), 2u);
+}
+
+// With a price of 1.25 times what one worker would need, sizes below an efficiency of 0.8 are too
+// dear; what was paid already counts.
+TEST(Plan, no_worker_beyond_the_price_of_a_job) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("dear", 1, 8)};
+  snapshot.jobs[0].throughput = {{1, 1, 1}, {2, 1, 1.8}, {4, 1, 3.2}, {8, 2, 4.8}};
+  snapshot.jobs[0].tried = 8;
+  snapshot.jobs[0].remaining = 10000;
+  const auto size = [&] { return workers_of(plan(snapshot, ours()).allocations[0].workers); };
+  EXPECT_EQ(size(), 8u);
+  snapshot.jobs[0].price_max = 12500;
+  EXPECT_EQ(size(), 4u);
+  snapshot.jobs[0].attained_s = 1000;
+  EXPECT_EQ(size(), 2u);
+  snapshot.jobs[0].price_max = 1;  // it is not stopped for its price
+  EXPECT_EQ(size(), 1u);
+}
+
+// Seven more slots would be best, and six are left: three of them are still better than to leave
+// all to a job that gains less.
+TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {
+  Snapshot snapshot = small_cluster();
+  snapshot.jobs = {job("steep", 1, 8), job("flat", 1, 8)};
+  const std::vector<Bid> bids = {{1, {{1, 0}, {4, 10}, {8, 50}}}, {1, {{1, 0}, {5, 4}}}};
+  EXPECT_EQ(divide(snapshot, bids), (Sizes{4, 1}));
+}
+
+// Two jobs that tell no length, and how much more the first one gets.
+int first_gets_more(double submitted, double attained_s) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 100000;
+  snapshot.jobs = {job("one", 1, 8), job("other", 1, 8)};
+  for (Job& one : snapshot.jobs) {
+    one.throughput = {{1, 1, 1}, {2, 1, 1.9}, {4, 1, 3.6}, {8, 2, 6.4}};
+    one.tried = 8;
+    one.submitted = 50000;
+    one.attained_s = 60000;
+  }
+  snapshot.jobs[0].submitted = submitted;
+  snapshot.jobs[0].attained_s = attained_s;
+  const Plan made = plan(snapshot, ours());
+  return static_cast<int>(workers_of(made.allocations[0].workers)) -
+         static_cast<int>(workers_of(made.allocations[1].workers));
+}
+
+TEST(Plan, long_jobs_that_tell_nothing_end_one_after_the_other) {
+  EXPECT_GT(first_gets_more(50000, 900000), 0) << "it is nearer to its level";
+  EXPECT_LT(first_gets_more(50000, 1000000), 0) << "it has turned out to be longer than that";
+  EXPECT_GT(first_gets_more(99000, 50000), 0) << "it may be short";
 }
 
 TEST(Snapshot, useful_sizes_of_eight_logical_workers) {

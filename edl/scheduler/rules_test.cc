@@ -61,7 +61,8 @@ double speed_on(const Job& job, const Shares& shares) {
 bool gains_enough(const Snapshot& snapshot, const Job& job, const Shares& next) {
   const double now = speed_on(job, job.current);
   const double then = speed_on(job, next);
-  if (then <= now) return true;  // it gives to others
+  // It gives to others, even where fewer workers on fewer nodes are said to be faster.
+  if (then <= now || workers_of(next) < workers_of(job.current)) return true;
   const double left =
       job.remaining ? *job.remaining / now : std::max(snapshot.now - job.submitted, 600.0);
   return left - left * now / then > job.change_cost_s;
@@ -80,6 +81,9 @@ std::string broken_steadiness(const Snapshot& snapshot, const Plan& plan) {
     if (snapshot.now < job.frozen_until && !gives_way) return job.name + " changed when frozen";
     if (job.near_end && !gives_way) return job.name + " changed near its end";
     if (!gains_enough(snapshot, job, next)) return job.name + " grew for less than it costs";
+    if (plan.allocations[j].reason.starts_with("keeps") &&
+        workers_of(next) != workers_of(job.current))
+      return job.name + " is said to keep what it does not";
   }
   return "";
 }

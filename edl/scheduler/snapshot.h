@@ -64,7 +64,8 @@ struct Job {
   std::uint32_t tried = 0;  // most workers that were measured; 0: none yet
   double utilisation = 1;   // of what it has
   std::optional<double> deadline{};
-  std::optional<double> note{};  // what the policy wrote beside its last allocation
+  std::optional<double> price_max{};  // slot seconds that all of it may cost
+  std::optional<double> note{};       // what the policy wrote beside its last allocation
 };
 
 struct Snapshot {

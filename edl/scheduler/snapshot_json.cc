@@ -123,6 +123,7 @@ class SnapshotReader {
     in.read_optional("submitted", job.submitted);
     in.read_optional("logical_workers", job.logical_workers);
     in.read_optional("deadline", job.deadline);
+    in.read_optional("price_max", job.price_max);
   }
   void read_state(JsonReader& in, Job& job) {
     in.read_optional("remaining", job.remaining);
@@ -179,9 +180,10 @@ class SnapshotReader {
                       is_time(job.change_cost_s) && job.change_cost_s >= 0 &&
                       is_time(job.attained_s) && is_time(job.remaining.value_or(0)) &&
                       job.remaining.value_or(0) >= 0 && is_time(job.weight) && job.weight > 0 &&
+                      is_time(job.price_max.value_or(0)) && job.price_max.value_or(0) >= 0 &&
                       job.utilisation >= 0 && job.utilisation <= 1;
     if (!fine) {
-      return wrong(text("job ", job.name, " has a time, weight or share that cannot be"));
+      return wrong(text("job ", job.name, " has a time, price, weight or share that cannot be"));
     }
     return {};
   }
@@ -230,6 +232,7 @@ Json job_json(const Snapshot& snapshot, const Job& job) {
   if (job.tenant) out["tenant"] = snapshot.tenants[*job.tenant].name;
   if (job.remaining) out["remaining"] = *job.remaining;
   if (job.deadline) out["deadline"] = *job.deadline;
+  if (job.price_max) out["price_max"] = *job.price_max;
   if (job.note) out["note"] = *job.note;
   return out;
 }

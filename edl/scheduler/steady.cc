@@ -117,6 +117,8 @@ class Steadying {
     for (const std::size_t j : order) {
       if (!kept_[j] && !wanted(j).empty() && !draft_.put(j, wanted(j))) left.push_back(j);
     }
+    // Who cannot follow stays where it is, before others of them look for room.
+    for (const std::size_t j : left) draft_.put(j, snapshot_.jobs[j].current);
     for (const std::size_t j : left) approach(j);
   }
   // As close to the proposal as the room that is left allows, from what it has so far.
@@ -207,7 +209,7 @@ class Steadying {
     if (has == 0 && (kept_[j] || !wanted(j).empty())) {
       reason = text(is_running(snapshot_.jobs[j]) ? "stops" : "waits", ": its minimum of ",
                     snapshot_.jobs[j].min, " is not left by those before it");
-    } else if (!as_kept && has != workers_of(wanted(j))) {
+    } else if (!as_kept && (kept_[j] || has != workers_of(wanted(j)))) {
       reason = text("has ", has, ": the rules leave room for no more");
     }
     draft_.explain(j, std::move(reason));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "edl/base/random.h"
 #include "edl/os/no_disk_test.h"
 #include "edl/scheduler/steady.h"
 #include "edl/simulator/capacity.h"
@@ -76,6 +77,30 @@ TEST(Simulation, nobody_waits_while_the_minimums_fit) {
       EXPECT_EQ(summary.max_wait_s, 0) << seed;
       EXPECT_EQ(summary.avg_queue, 0) << seed;
     }
+  }
+}
+
+// Gangs of one to six whose minimums fill 32 slots to the last one, in every order of coming.
+TEST(Simulation, no_gang_waits_while_the_minimums_fit) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    Trace trace;
+    double now = 0;
+    for (std::uint32_t left = 32; left > 0;) {
+      const auto min = std::min(left, static_cast<std::uint32_t>(random.between(1, 6)));
+      left -= min;
+      now += static_cast<double>(random.below(300));
+      const double seconds = static_cast<double>(random.between(600, 60000));
+      trace.jobs.push_back({.name = std::to_string(left), .submitted = now, .wanted = min});
+      trace.jobs.back().make = [seconds, min](const ModelOptions&) {
+        return timed_job({.seconds = seconds, .wanted = min, .min = min, .max = 4 * min});
+      };
+    }
+    SimulationOptions options = cluster(8, 0);
+    options.declared = seed % 2 == 0;
+    const Summary summary = summarise(run(trace, "ours", options), "ours", "");
+    EXPECT_EQ(summary.max_wait_s, 0) << seed;
+    EXPECT_EQ(summary.avg_queue, 0) << seed;
   }
 }
 

@@ -67,6 +67,35 @@ class Sim(unittest.TestCase):
         mean = {row["policy"]: row["avg_jct_s"] for row in rows}
         self.assertLess(mean["ours"], mean["fifo"])
 
+    def test_profiles_as_tables_say_how_long_a_job_takes(self):
+        """200 steps: as measured for 2 and 4 workers, between these for 3."""
+        folder = Path(self.folder.name)
+        (folder / "toy").mkdir()
+        for batch in (32, 64):
+            (folder / f"toy/validation-{batch}.csv").write_text(
+                "epoch,progress,iteration,metric,grad_sqr,grad_var\n"
+                "0,100,100,0,1,0\n1,200,200,0,1,0\n")
+        measured = {"1": (0.4, 0), "2": (0.5, 0.1), "11": (0.9, 0.5), "4": (0.7, 0.3)}
+        (folder / "toy/placements.csv").write_text(
+            "placement,local_bsz,step_time,sync_time\n" + "".join(
+                f"{place},{local},{step},{sync}\n" for place, (step, sync) in measured.items()
+                for local in (16, 64)))
+        (folder / "toy/scalability.csv").write_text(
+            "num_nodes,num_replicas,local_bsz,step_time,sync_time\n"
+            "16,64,16,2.0,1.6\n16,64,64,2.0,1.6\n")
+        trace = folder / "toy.csv"
+        for workers, step in ((2, 0.5), (3, 0.6), (4, 0.7)):
+            trace.write_text("name,time,application,num_replicas,batch_size\n"
+                             f"toy-0,0,toy,{workers},64\n")
+            job = answers("run", f"--trace={trace}", f"--profiles={folder}", "--policy=fifo",
+                          "--nodes=4x4", "--jobs")[1]
+            self.assertEqual(job["finish_s"] - job["start_s"], 30 + 200 * step, workers)
+        (folder / "toy/placements.csv").write_text(
+            "placement,local_bsz,step_time,sync_time\n20,16,1,0\n")
+        wrong = edl("run", f"--trace={trace}", f"--profiles={folder}", "--policy=fifo",
+                    "--nodes=4x4", code=1)
+        self.assertIn('"20" is no placement', wrong.stdout + wrong.stderr)
+
     def test_jobs_are_told_and_the_same_seed_gives_the_same(self):
         words = ("run", f"--trace={TRACE}", "--policy=ours", "--nodes=8x4", "--jobs", "--noise=0.1",
                  "--failures=2", "--seed=3")

@@ -36,7 +36,6 @@ class Decision {
       const double alone = curve.at(job.min, nodes(job, job.min)) / job.min;
       const double work = job.remaining && job.tried > 0 ? *job.remaining / alone : guess(job);
       candidates_.push_back({std::move(curve), alone, work, is_pressed(job, alone) ? 0 : work});
-      declared_ = declared_ || job.remaining;
     }
     weigh();
   }
@@ -52,10 +51,15 @@ class Decision {
   std::uint32_t nodes(const Job& job, std::uint32_t workers) const {
     return packed_nodes(snapshot_, job, workers);
   }
-  // Without a declared length: who came last is taken to be the shortest, and who has not been
-  // measured yet the shortest of all, so that it starts at once.
+  // Without a declared length: the newest is taken to be the shortest, and who was not measured yet
+  // the shortest of all, so that it starts at once. A job that turned out to be long is taken to
+  // end at the next level of service: long ones then end one after the other, not all at last.
   double guess(const Job& job) const {
-    return job.tried == 0 ? 0 : kParameters.guess_floor_s + (snapshot_.now - job.submitted);
+    if (job.tried == 0) return 0;
+    if (job.attained_s < kParameters.long_s) return 1 + snapshot_.now - job.submitted;
+    double level = kParameters.long_s;
+    while (level <= job.attained_s) level *= kParameters.level_growth;
+    return level - job.attained_s;
   }
   // Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
   // the shortest of all.
@@ -79,9 +83,16 @@ class Decision {
     std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
       return candidates_[a].place > candidates_[b].place;
     });
-    for (std::size_t r = 0; r < longest.size(); ++r) {
+    // Where the order is a guess, those that seem shorter count as well, the less the shorter: the
+    // rank that may be expected instead of one that is sure.
+    double shorter = 0;
+    for (std::size_t r = longest.size(); r-- > 0;) {
       const Job& job = snapshot_.jobs[longest[r]];
-      candidates_[longest[r]].weight = static_cast<double>(r + 1) * job.weight * job.utilisation;
+      Candidate& candidate = candidates_[longest[r]];
+      const double part = std::pow(std::max(candidate.place, 1.0), kParameters.certainty);
+      const double rank = static_cast<double>(r + 1) + (job.remaining ? 0 : shorter / part);
+      candidate.weight = rank * job.weight * job.utilisation;
+      shorter += part;
     }
   }
 
@@ -108,11 +119,16 @@ class Decision {
     const double idle = kParameters.idle_changes * job.change_cost_s;
     return candidate.work / std::max(candidate.work + idle * speed, 1e-9);
   }
+  // Whether so many workers to the end would cost more slot seconds than the job may.
+  static bool is_too_dear(const Job& job, std::uint32_t workers, double per_s) {
+    if (!job.price_max || !job.remaining) return false;
+    const double slots = static_cast<double>(workers) * job.slots_per_worker;
+    return job.attained_s + slots * *job.remaining / std::max(per_s, 1e-12) > *job.price_max;
+  }
   Bid bid(std::size_t j) const {
     const Job& job = snapshot_.jobs[j];
     const Candidate& candidate = candidates_[j];
     const double factor = change_factor(job, candidate);
-    const double power = declared_ ? kParameters.power_declared : kParameters.power_blind;
     const std::uint32_t has = workers_of(job.current);
     const auto has_nodes = static_cast<std::uint32_t>(job.current.size());
     const double now = has == 0 ? 0 : candidate.curve.at(has, has_nodes);
@@ -121,9 +137,10 @@ class Decision {
       const double per_s = candidate.curve.at(k, k == has ? has_nodes : nodes(job, k));
       // What the rules would not let it grow to is not kept from others.
       if (has > 0 && k > std::max(has, job.min) && !pays(snapshot_, job, now, per_s)) continue;
+      if (k > job.min && is_too_dear(job, k, per_s)) continue;
       double speed = per_s / candidate.alone;
       if (k != has) speed *= std::min(factor, short_factor(job, candidate, speed));
-      out.options.push_back({k, candidate.weight * std::pow(speed, power)});
+      out.options.push_back({k, candidate.weight * std::pow(speed, kParameters.power)});
     }
     return out;
   }
@@ -168,7 +185,6 @@ class Decision {
   Draft& draft_;
   const Snapshot& snapshot_;
   std::vector<Candidate> candidates_;
-  bool declared_ = false;
 };
 
 void decide(Draft& draft) { Decision(draft).run(); }
