@@ -144,12 +144,7 @@ class Joining(Fetching):
                               program=(PROGRAM, str(self.list)))
 
     def join(self, name, cache):
-        run = json.loads((self.place.directory(name) / "run.json").read_text())
-        token = [f"--token-file={run['token_file']}"] if run.get("token_file") else []
-        return self.place.start("join", "--json", f"--store={','.join(run['store'])}", *token,
-                                f"--job={name}", "--workers=1", "--dir=guest",
-                                f"--secret-file={self.place.directory(name) / 'secret'}",
-                                "--address=127.0.0.1", f"--cache={cache}", PROGRAM, str(self.list))
+        return self.place.join(name, f"--cache={cache}", program=(PROGRAM, str(self.list)))
 
     def step_times(self, job, count):
         return statistics.median(e["step_ms"] for e in job.kind("step")[-count:])

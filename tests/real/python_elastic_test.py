@@ -7,7 +7,6 @@ EDL_SEED names the seed; it is printed. EDL_RUNS=20: so many jobs for what worke
 Run as: python_elastic_test.py PATH_OF_EDL [unittest options]"""
 
 import collections
-import json
 import os
 import random
 import signal
@@ -101,16 +100,6 @@ class Elastic(unittest.TestCase):
                     job.wait_members(3, seen)
                 self.finishes(kind, name, job)
 
-    def join(self, kind, name):
-        """A second agent, with one worker."""
-        directory = self.place.directory(name)
-        run = json.loads((directory / "run.json").read_text())
-        token = [f"--token-file={run['token_file']}"] if run.get("token_file") else []
-        return self.place.start(
-            "join", "--json", f"--store={','.join(run['store'])}", *token, f"--job={name}",
-            "--workers=1", f"--dir={name}-guest", f"--secret-file={directory / 'secret'}",
-            "--address=127.0.0.1", *PROGRAMS[kind])
-
     def victim(self, what, job, name, guest):
         if what == "store":
             return self.place.store_pid()
@@ -130,7 +119,7 @@ class Elastic(unittest.TestCase):
                 name = f"need-{number}"
                 job = self.run_job(kind, name, "--workers=1:3", "--start=2", epochs=LONG)
                 job.wait_members(2)
-                guest = self.join(kind, name) if what == "agent" else None
+                guest = self.place.join(name, program=PROGRAMS[kind]) if what == "agent" else None
                 if guest:
                     job.wait_members(3)
                 job.wait_step(job.kind("view")[-1]["first_step"] + chance.randint(1, 20))

@@ -159,6 +159,12 @@ class Place:
         return self.start("resume", "--json", f"--trace-samples={name}.trace", *options, name,
                           environment=environment)
 
+    def join(self, name, *options, program):
+        """A second agent on this machine, with one worker."""
+        return self.start("join", "--json", *self.store_of(name, "--store"), f"--job={name}",
+                          "--workers=1", f"--dir={name}-guest", "--address=127.0.0.1",
+                          f"--secret-file={self.directory(name) / 'secret'}", *options, *program)
+
     def edl(self, *words, code=0, patience=PATIENCE, environment=None):
         done = subprocess.run([self.edl_path, *words], cwd=self.folder, capture_output=True,
                               text=True, timeout=patience, check=False,
@@ -182,11 +188,11 @@ class Place:
     def directory(self, name):
         return Path(self.folder) / "edl-jobs" / name
 
-    def store_of(self, name):
-        """Options that reach the job's own store."""
+    def store_of(self, name, option="--endpoint"):
+        """Options that reach the job's own store; commands have two words for it."""
         run = json.loads((self.directory(name) / "run.json").read_text())
         token = [f"--token-file={run['token_file']}"] if run.get("token_file") else []
-        return [f"--endpoint={','.join(run['store'])}", *token]
+        return [f"{option}={','.join(run['store'])}", *token]
 
     def model(self, name):
         return (self.directory(name) / "model.safetensors").read_bytes()
