@@ -136,7 +136,7 @@ void Agent::on_died(WorkerProcess& worker, const Json& body) {
   JsonReader in(body, "died");
   FailedPart part;
   in.read("step", part.step);
-  in.read("v", part.v);
+  in.read_optional("v", part.v);
   in.read("message", part.message);
   if (!in.finish().ok()) return;
   part.message = part.message.substr(0, model::kTextMax);

@@ -191,6 +191,7 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   spec.init = request.init;
   spec.from = request.from;
   spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);
+  spec.part_limit = request.part_limit;
   spec.isa = request.isa;
   spec.python = request.python;
   take_lengths(request, program, spec);

@@ -55,6 +55,7 @@ struct LaunchRequest {
   std::optional<std::uint64_t> warmup_samples{};
   std::string checkpoint = "auto";
   std::optional<std::uint32_t> silent_steps{};
+  std::string part_limit = "auto";
   std::optional<model::WeightsFile> init{};
   std::string from{};  // a checkpoint of another job; empty: none
   model::Isa isa = model::Isa::kNative;

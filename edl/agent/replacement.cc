@@ -21,7 +21,7 @@ void drop_until(std::deque<Time>& times, Time last) {
 
 void Replacement::ended(const WorkerEnd& end, Time now) {
   if (!is_programs_fault(end.exit_class) || failure_) return;
-  if (end.part) count_part(end);
+  if (end.part && end.part->v) count_part(end);
   count_crash(end, now);
 }
 
@@ -30,8 +30,9 @@ void Replacement::count_crash(const WorkerEnd& end, Time now) {
   crashes_.push_back(now);
   if (crashes_.size() > rules_.crashes_max) {
     if (failure_) return;
+    const std::string told = end.part ? text(" (", end.part->message, ")") : "";
     failure_ = {text(crashes_.size(), " workers crashed within ", rules_.window,
-                     "; the last one was ", end.id, ". ", end.reason),
+                     "; the last one was ", end.id, told, ". ", end.reason),
                 end.id, end.log};
     return;
   }
@@ -42,7 +43,7 @@ void Replacement::count_crash(const WorkerEnd& end, Time now) {
 }
 
 void Replacement::count_part(const WorkerEnd& end) {
-  const std::pair place(end.part->step, end.part->v);
+  const std::pair place(end.part->step, *end.part->v);
   const auto before = failed_parts_.find(place);
   if (before == failed_parts_.end()) {
     if (failed_parts_.size() < kFailedPartsMax) failed_parts_.emplace(place, end);

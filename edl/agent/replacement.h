@@ -26,10 +26,10 @@ struct ReplacementRules {
   Duration delay_max = 30s;
 };
 
-// The part in which a program failed, as the worker told before it ended.
+// Where a program failed, as the worker told before it ended: in a part, or in an update.
 struct FailedPart {
   model::Step step;
-  model::LogicalWorker v;
+  std::optional<model::LogicalWorker> v;
   std::string message;
 };
 

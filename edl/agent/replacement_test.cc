@@ -89,6 +89,19 @@ TEST(Replacement, the_same_part_failing_on_two_workers_ends_the_job_with_both_me
   EXPECT_EQ(replacement.failure()->worker, "w3");
 }
 
+TEST(Replacement, an_update_that_fails_uses_the_budget_and_is_told) {
+  Replacement replacement;
+  WorkerEnd failed = failed_in("w1", 7, 3, "the hook waits");
+  failed.part->v.reset();
+  for (const char* id : {"w1", "w2", "w3", "w4", "w5", "w6"}) {
+    EXPECT_FALSE(replacement.failure().has_value());
+    failed.id = id;
+    replacement.ended(failed, kStart);
+  }
+  ASSERT_TRUE(replacement.failure().has_value());
+  EXPECT_NE(replacement.failure()->reason.find("w6 (the hook waits)"), std::string::npos);
+}
+
 TEST(Replacement, a_part_on_a_killed_worker_is_no_poison) {
   Replacement replacement;
   WorkerEnd killed = failed_in("w1", 7, 3, "?");

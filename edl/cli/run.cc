@@ -29,6 +29,10 @@ class Run final : public Command {
         ->type_name("WHEN");
     add_number(app, "--silent-steps", silent_steps_,
                "who is silent for so many steps is left out; 8 when not given");
+    app.add_option("--part-limit", request_.part_limit,
+                   "how long a part may take before the program is taken to hang: auto, off or "
+                   "30m; auto when not given")
+        ->type_name("TIME");
     add_word<model::JobMode>(
         app, "--mode", mode_,
         "stop-resume: any command, which is stopped and started again on "
@@ -124,6 +128,7 @@ class Run final : public Command {
         {"--warmup-samples", request_.warmup_samples.has_value()},
         {"--checkpoint-every", request_.checkpoint != "auto"},
         {"--silent-steps", silent_steps_.has_value()},
+        {"--part-limit", request_.part_limit != "auto"},
         {"--init", !init_.empty()},
         {"--from", !from_.empty()},
         {"--isa", request_.isa != model::Isa::kNative}};

@@ -82,6 +82,12 @@ Result<void> validate_checkpoint(std::string_view rule) {
                                     "checkpoint: write auto, off, 100steps or 30s")};
 }
 
+Result<void> validate_part_limit(std::string_view rule) {
+  if (rule == "auto" || rule == "off" || parse_duration(rule).ok()) return {};
+  return Error{Code::kInvalid, text("\"", rule.substr(0, kNameMax), "\" does not say how long a ",
+                                    "part may take: write auto, off or 30m")};
+}
+
 Result<void> validate_silence(std::uint32_t steps) {
   if (steps >= 1 && steps <= kSilentStepsMax) return {};
   return Error{Code::kInvalid, text("a worker cannot be left out after ", steps,
@@ -125,6 +131,7 @@ Result<void> validate(const JobSpec& job) {
   EDL_TRY(validate_resources(job.resources));
   EDL_TRY(validate_checkpoint(job.checkpoint));
   EDL_TRY(validate_silence(job.silent_steps));
+  EDL_TRY(validate_part_limit(job.part_limit));
   EDL_TRY(worker_range(job));
   return {};
 }

@@ -66,6 +66,7 @@ struct JobSpec {
   std::string tenant = "default";
   std::string checkpoint = "auto";  // auto, off, Nsteps or a duration
   std::uint32_t silent_steps = 8;   // who is silent for so many is left out
+  std::string part_limit = "auto";  // auto, off or a duration: whose part takes longer hangs
   JobMode mode = JobMode::kElastic;
   std::optional<WeightsFile> init;  // else the weights are as the program makes them
   std::string from;                 // the checkpoint of another job that it began with, if any

@@ -56,6 +56,7 @@ void to_json(Json& json, const JobSpec& job) {
               {"tenant", job.tenant},
               {"checkpoint", job.checkpoint},
               {"silent_steps", job.silent_steps},
+              {"part_limit", job.part_limit},
               {"mode", name(job.mode)},
               {"isa", name(job.isa)}};
   if (job.workers) json["workers"] = workers_text(*job.workers);
@@ -95,6 +96,7 @@ Result<JobSpec> job_from(const Json& json) {
   read_text_optional(in, "tenant", job.tenant);
   read_text_optional(in, "checkpoint", job.checkpoint);
   in.read_optional("silent_steps", job.silent_steps);
+  read_text_optional(in, "part_limit", job.part_limit);
   if (in.has("mode")) read_word(in, "mode", job.mode, parse_job_mode);
   read_text_optional(in, "python", job.python);
   read_text_optional(in, "from", job.from);

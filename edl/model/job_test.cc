@@ -32,6 +32,7 @@ TEST(Job, reads_what_it_wrote) {
   job.tenant = "physics";
   job.checkpoint = "100steps";
   job.silent_steps = 20;
+  job.part_limit = "90s";
   job.init = WeightsFile{"/weights.safetensors", std::string(64, 'a')};
   job.from = "/jobs/other/checkpoints/40";
   EXPECT_EQ(job_from(parse_json(json_line(job)).value()).value(), job);
@@ -110,6 +111,18 @@ TEST(Job, policies_that_need_a_limit_say_so) {
   job.batch_max = 32;
   EXPECT_EQ(validate(job).error().message,
             "a batch of 64 is above its own limit of 32 (batch_max)");
+}
+
+TEST(Job, a_part_limit_is_a_time_or_one_of_two_words) {
+  JobSpec job = small_job();
+  for (const char* good : {"auto", "off", "30s", "2h"}) {
+    job.part_limit = good;
+    EXPECT_TRUE(validate(job).ok()) << good;
+  }
+  for (const char* bad : {"", "long", "30", "-1s"}) {
+    job.part_limit = bad;
+    EXPECT_FALSE(validate(job).ok()) << bad;
+  }
 }
 
 TEST(Job, silent_steps_have_limits) {

@@ -69,8 +69,8 @@ class Processes {
                                                                 ExitDone exited) = 0;
   // The stream to the process that started us, when it did so by `spawn` or `fork`; else null.
   virtual Stream* parent() = 0;
-  // Ends this process on the spot, with a code or by SIGKILL: nothing is flushed, closed or told.
-  // For drills; any thread may call it.
+  // Ends this process on the spot, with a code or by a signal: nothing is flushed, closed or told.
+  // For drills and programs that hang; any thread may call it.
   virtual void end_self(const Exit& exit) = 0;
 };
 

@@ -127,6 +127,15 @@ void Stepper::take_back_permit(Run& run) {
   events_.not_applied();
 }
 
+// A run that has not begun waits behind an update, or is a rehearsal.
+std::optional<Doing> Stepper::doing() const {
+  const std::size_t begun = run_ ? run_->begun.value() : 0;
+  if (begun > 0) return Doing{run_->parts[begun - 1].step, run_->parts[begun - 1].v};
+  if (applying_) return Doing{record_.step, std::nullopt};
+  if (run_) return Doing{run_->parts.front().step, std::nullopt};
+  return std::nullopt;
+}
+
 Result<void> Stepper::on_bulk(model::Rank from, const wire::Header& header, std::uint64_t offset,
                               ConstBytes piece) {
   if (!view_) return {};
@@ -200,7 +209,7 @@ void Stepper::start(std::shared_ptr<Run> run) {
 
 // By the executor.
 bool Stepper::advance(std::shared_ptr<Run>& run) {
-  if (run->next == run->parts.size()) return go_on(run);
+  if (run->begun.value() == run->parts.size()) return go_on(run);
   const bool is_void = run->is_void->is_raised();
   if (!is_void && compute_part(*run)) return true;
   return !is_void && !run->error && run->permit.is_given();
@@ -243,9 +252,10 @@ void Stepper::compute_for_nobody(const Run& run) {
 // By the executor. A drill of slowness computes the same again and again. Says whether there is a
 // next one.
 bool Stepper::compute_part(Run& run) {
-  const Part& part = run.parts[run.next++];
-  const bool is_last = run.next == run.parts.size();
-  if (!is_last) trainee_.upcoming(run.parts[run.next]);
+  const std::size_t number = run.begun.raise();
+  const Part& part = run.parts[number];
+  const bool is_last = number + 1 == run.parts.size();
+  if (!is_last) trainee_.upcoming(run.parts[number + 1]);
   if (is_last && run.behind) trainee_.upcoming(*run.behind);
   const StepLayout::Segments gradients = layout_.gradients();
   sums_.open(part.v, {.first = gradients.first,
@@ -292,7 +302,7 @@ Result<void> Stepper::fill(const Run& run, const Part& part, GradientSink* gradi
 
 void Stepper::computed(Run& run) {
   if (run.error) {
-    const Part& part = run.parts[run.next - 1];
+    const Part& part = run.parts[run.begun.value() - 1];
     return events_.failed(part.step, part.v, *run.error);
   }
   measure(run);

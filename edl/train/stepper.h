@@ -17,8 +17,10 @@
 #include "edl/model/view.h"
 #include "edl/os/flag.h"
 #include "edl/os/permit.h"
+#include "edl/os/tally.h"
 #include "edl/train/executor.h"
 #include "edl/train/node_sums.h"
+#include "edl/train/patience.h"
 #include "edl/train/phases.h"
 #include "edl/train/record_copy.h"
 #include "edl/train/step_layout.h"
@@ -93,6 +95,9 @@ class Stepper {
   // Whether the program asked for a checkpoint of the state after the last completed step.
   bool saves() const { return saves_; }
 
+  // What the executor is asked for by us and has not done.
+  std::optional<Doing> doing() const;
+
   // Samples a second, as of most parts lately; 0 until some were computed.
   double speed() const { return speed_; }
   // Of the gradients of the steps that this worker has applied.
@@ -122,7 +127,7 @@ class Stepper {
     std::unique_ptr<GoingOn> going_on{};  // how, once there is a permit to
     os::Permit permit{};
 
-    std::size_t next = 0;  // part to compute
+    os::Tally begun{};  // parts
     Time part_began{};
     std::vector<double> speeds{};  // samples a second, of each part
     std::optional<Error> error{};  // of the part that was computed last

@@ -91,6 +91,7 @@ Worker::Worker(os::System& system, store::Store& store, Places places, Trainee& 
                              const model::Fault& fault) { events_.stop_me(number, fault); },
               .slow = [this](double factor) { stepper_.slow_down(factor); },
               .cut = [this](const model::WorkerId& id) { membership_.mesh().cut(id); }}),
+      patience_(options_.patience),
       started_(system.now()),
       store_seen_(system.now()),
       interval_(options_.checkpoint, system.now(), model::Step()) {}
@@ -117,6 +118,16 @@ void Worker::on_program_failed(model::Step step, std::optional<model::LogicalWor
   log_.error("the program failed", {{"step", step}, {"why", error.message}});
   events_.died(step, v, error.message);
   end(1, text("the program failed in step ", step, ": ", error.message));
+}
+
+void Worker::on_hanging(const Doing& at, Duration since) {
+  events_.hangs();
+  const std::string what = at.v ? text("part ", *at.v) : "its update";
+  on_program_failed(at.step, at.v,
+                    {Code::kTimeout, text("it has been at ", what, " for ", since,
+                                          ", so it is taken to hang: its data, forward or a hook "
+                                          "wait for what does not come. A longer --part-limit "
+                                          "gives it more time")});
 }
 
 void Worker::start() {
@@ -287,6 +298,8 @@ void Worker::tick() {
   if (now - store_seen_ > kAloneMax) {
     return end(1, text("is in no view and has not reached the store for ", kAloneMax));
   }
+  const std::optional<Doing> doing = stepper_.doing();
+  if (const auto since = patience_.second(doing)) return on_hanging(*doing, *since);
   if (core().leads()) write_progress();
   ticking_ = system_.after(kTick, [this] { tick(); });
 }

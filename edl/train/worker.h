@@ -19,6 +19,7 @@
 #include "edl/train/drill.h"
 #include "edl/train/joiner.h"
 #include "edl/train/keeper.h"
+#include "edl/train/patience.h"
 #include "edl/train/pause.h"
 #include "edl/train/reporter.h"
 #include "edl/train/stepper.h"
@@ -31,6 +32,7 @@ struct WorkerOptions {
   std::uint64_t seed = 0;
   std::optional<model::WeightsFile> init{};
   checkpoint::IntervalRule checkpoint{};
+  Patience patience{};
   std::string trace_path{};  // empty: none
   std::vector<model::Fault> faults{};
   Json fingerprint{};      // of this process, which is the job's
@@ -43,6 +45,8 @@ struct WorkerEvents {
   std::function<void(model::WorkerState, const std::string& reason)> state;
   std::function<void(std::size_t fault, const model::Fault&)> stop_me;
   std::function<void(model::Step, std::optional<model::LogicalWorker>, const std::string&)> died;
+  // The program hangs, and so its thread will not end.
+  std::function<void()> hangs;
   // Nothing more is to be done; the process ends with this code.
   std::function<void(int code, const std::string& reason)> exit;
 };
@@ -96,6 +100,7 @@ class Worker {
   void on_key(const std::string& name, const std::string& value);
   void on_program_failed(model::Step step, std::optional<model::LogicalWorker> v,
                          const Error& error);
+  void on_hanging(const Doing& at, Duration since);
   std::unique_ptr<Catalog> make_catalog();
   void refuse(const model::WorkerId& from, const Error& error);
   void end(int code, const std::string& reason);
@@ -160,6 +165,7 @@ class Worker {
   Joiner joiner_;
   Drill drill_;
   Reporter reporter_;
+  Patience patience_;
   std::shared_ptr<checkpoint::StateCopy> state_copy_;  // the last one that was taken
   PauseClock pause_;
   std::vector<CopyDone> late_copies_;  // for joiners, once a view's first step is completed

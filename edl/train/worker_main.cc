@@ -20,6 +20,7 @@ namespace {
 
 constexpr Duration kSayGoodbye = 100ms;  // for what is on its way to the agent
 constexpr Duration kLastPart = 1s;       // which is being computed when a worker ends
+constexpr int kAbort = 6;                // the signal
 
 struct Setup {
   WorkerOptions options;
@@ -108,6 +109,7 @@ Result<Setup> setup_from(const Json& json) {
   setup.options.init = spec.init;
   setup.options.job_started = started;
   EDL_TRY(setup.options.checkpoint, checkpoint::parse_interval_rule(spec.checkpoint));
+  EDL_TRY(setup.options.patience, Patience::make(spec.part_limit));
   EDL_TRY(setup.options.faults, faults_of(words.options));
   setup.options.trace_path = words.options.value("trace_samples", std::string());
   setup.options.joins = words.options.value("joins", false);
@@ -134,6 +136,8 @@ class Process final : public wire::FrameReceiver {
 
   // When the loop has ended. A part that nobody wants any more may take long, or for ever.
   bool rests() { return training_.end_within(kLastPart); }
+  // A program that hangs is aborted: what looks at that signal says where all threads stand.
+  os::Exit end_of(int code) const { return {.code = code, .signal = hangs_ ? kAbort : 0}; }
 
  private:
   void on_frame(wire::Frame frame) override {
@@ -200,6 +204,7 @@ class Process final : public wire::FrameReceiver {
                   if (v) died["v"] = *v;
                   send(ParentFrame::kDied, died);
                 },
+            .hangs = [this] { hangs_ = true; },
             .exit = [this](int code, const std::string&) { finish(code); }});
     worker_->start();
   }
@@ -239,6 +244,7 @@ class Process final : public wire::FrameReceiver {
   std::unique_ptr<store::EtcdStore> store_;
   std::unique_ptr<Worker> worker_;
   bool preempted_ = false;
+  bool hangs_ = false;
   os::Pending ending_;
   ThreadExecutor training_;  // last: they end before what they use
   ThreadExecutor files_;
@@ -305,7 +311,7 @@ int run_worker(BegunWorker& worker) {
   }
   Process process(*system, *worker.trainee, std::move(fingerprint).value());
   const int code = system->run();
-  if (!process.rests()) system->processes().end_self({.code = code});
+  if (!process.rests()) system->processes().end_self(process.end_of(code));
   return code;
 }
 

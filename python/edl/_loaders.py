@@ -11,11 +11,13 @@ from __future__ import annotations
 import collections
 import ctypes
 import dataclasses
+import faulthandler
 import io
 import itertools
 import mmap
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -31,6 +33,7 @@ from edl._feed import Feed
 _AHEAD = 2  # requests of a loader that may be under way, each with room of its own
 _ROOM = 64 << 20  # bytes for the numbers of an answer; pages that nobody writes take no memory
 _ALIGNMENT = 64
+_LATE_S = 60  # a loader that takes longer says where it is
 _MAP_NORESERVE = 0x4000
 _PR_SET_PDEATHSIG = 1
 _COUNT = struct.Struct("<Q")
@@ -136,6 +139,7 @@ class _Loader:
     """One process, as its worker sees it."""
 
     def __init__(self) -> None:
+        self.process = 0
         self.link, self.far_end = socket.socketpair()
         memory = mmap.mmap(-1, _AHEAD * _ROOM,
                            flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | _MAP_NORESERVE)
@@ -157,10 +161,19 @@ class _Loader:
                   file=sys.stderr, flush=True)
         self._is_dead = True
 
+    def _wait(self) -> None:
+        """For the beginning of an answer."""
+        if select.select([self.link], [], [], _LATE_S)[0]:
+            return
+        print(f"edl: a process that loads samples has not answered for {_LATE_S} s; it is here:",
+              file=sys.stderr, flush=True)
+        os.kill(self.process, signal.SIGUSR1)
+
     def answer(self, feed: Feed, wanted: Wanted) -> tuple[bool, Any]:
         """To the oldest request that has none yet."""
         if not self._is_dead:
             try:
+                self._wait()
                 got: tuple[bool, Any] = _receive(self.link, self.rooms[self._next_room])
                 self._next_room = (self._next_room + 1) % _AHEAD
                 return got
@@ -181,8 +194,10 @@ class Loaders:
         sys.stdout.flush()
         sys.stderr.flush()
         for number in range(feed.loaders):
-            if os.fork() == 0:
+            loader = os.fork()
+            if loader == 0:
                 self._be(number, worker)
+            self._loaders[number].process = loader
         for loader in self._loaders:
             loader.far_end.close()
 
@@ -193,6 +208,7 @@ class Loaders:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # its worker decides what that means
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            faulthandler.register(signal.SIGUSR1)
             if os.getppid() != worker:
                 os._exit(0)
             for i, loader in enumerate(self._loaders):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import runpy
 import sys
@@ -15,6 +16,7 @@ from edl import errors, loop, training  # noqa: E402
 
 def main() -> int:
     os.dup2(2, 1)  # what a program prints is talk: who asks for an answer gets nothing but that
+    faulthandler.enable()  # a program that hangs is aborted, and says in its log where it was
     path = sys.argv[1]
     sys.argv = sys.argv[1:]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))

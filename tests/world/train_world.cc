@@ -87,6 +87,7 @@ class TrainWorld::Member final : public os::Program {
                             const std::string& message) {
                        owner_.violate(text(id_, " failed in step ", step, ": ", message));
                      },
+                 .hangs = [] {},  // which is told as a failure, too
                  .exit =
                      [&system, this](int code, const std::string& reason) {
                        owner_.world_.trace().hit(text("worker.exit_", code));

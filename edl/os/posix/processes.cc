@@ -49,7 +49,7 @@ class PosixProcesses final : public Processes {
   Stream* parent() override { return parent_.get(); }
 
   void end_self(const Exit& exit) override {
-    if (exit.signal != 0) ::kill(::getpid(), SIGKILL);
+    if (exit.signal != 0) ::raise(exit.signal);
     ::_exit(exit.code);
   }
 

@@ -1,0 +1,43 @@
+#include "edl/train/patience.h"
+
+#include <algorithm>
+
+#include "edl/base/text.h"
+
+namespace edl::train {
+namespace {
+
+// What is done for the first time may have to be compiled, or its data fetched.
+constexpr std::uint64_t kFirst_s = 3600;
+constexpr std::uint64_t kLeast_s = 600;
+constexpr std::uint64_t kTimesLongest = 20;
+
+}  // namespace
+
+Result<Patience> Patience::make(std::string_view rule) {
+  Patience out;
+  if (rule == "auto") return out;
+  out.is_off_ = rule == "off";
+  if (out.is_off_) return out;
+  EDL_TRY(const Duration time, parse_duration(rule));
+  out.given_ = static_cast<std::uint64_t>(std::max(1.0, seconds(time)));
+  return out;
+}
+
+std::uint64_t Patience::limit() const {
+  if (given_) return *given_;
+  return longest_ ? std::max(kLeast_s, kTimesLongest * *longest_) : kFirst_s;
+}
+
+std::optional<Duration> Patience::second(const std::optional<Doing>& doing) {
+  if (doing != doing_) {
+    if (doing_) longest_ = std::max(longest_.value_or(0), lasted_);
+    doing_ = doing;
+    lasted_ = 0;
+    return std::nullopt;
+  }
+  if (!doing || is_off_ || ++lasted_ < limit()) return std::nullopt;
+  return std::chrono::seconds(lasted_);
+}
+
+}  // namespace edl::train
