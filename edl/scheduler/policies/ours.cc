@@ -54,7 +54,8 @@ class Decision {
   // Without a declared length: who was not measured yet is taken to be the shortest, so that it
   // starts at once; a young job and one that had nothing yet tell nothing, so they are alike; of
   // the others the newest is the shortest. A job that turned out to be long is taken to end at the
-  // next level of service: long ones then end one after the other, not all at last.
+  // next level of service. Its part to there counts in the third power, so that the nearest one
+  // stands out: long ones then end one after the other, not all at last.
   double guess(const Job& job) const {
     if (job.tried == 0) return 0;
     if (job.attained_s == 0) return kParameters.young_s;
@@ -63,7 +64,8 @@ class Decision {
     }
     double level = kParameters.long_s;
     while (level <= job.attained_s) level *= kParameters.level_growth;
-    return level - job.attained_s;
+    const double left = 1 - job.attained_s / level;
+    return level * left * left * left;
   }
   JobOrder order() const {
     JobOrder by_work = by_submission(snapshot_);
