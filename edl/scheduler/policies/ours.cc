@@ -55,8 +55,7 @@ class Decision {
   // starts at once; a young job and one that had nothing yet tell nothing, so they are alike; of
   // the others the newest is the shortest. A job that turned out to be long is taken to end at the
   // next level of service. Its part to there counts in the third power, so that the nearest one
-  // stands out: long ones then end one after the other, not all at last. None is taken to be
-  // shorter than by its age.
+  // stands out: long ones then end one after the other, not all at last.
   double guess(const Job& job) const {
     if (job.tried == 0) return 0;
     if (job.attained_s == 0) return kParameters.young_s;
@@ -66,7 +65,7 @@ class Decision {
     double level = kParameters.long_s;
     while (level <= job.attained_s) level *= kParameters.level_growth;
     const double left = 1 - job.attained_s / level;
-    return std::max(level * left * left * left, snapshot_.now - job.submitted);
+    return level * left * left * left;
   }
   JobOrder order() const {
     JobOrder by_work = by_submission(snapshot_);
