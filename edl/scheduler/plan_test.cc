@@ -129,6 +129,15 @@ TEST(Plan, a_job_that_would_miss_its_deadline_goes_first) {
   EXPECT_FALSE(plan(snapshot, ours()).allocations[0].workers.empty());
 }
 
+TEST(Plan, a_job_that_would_miss_its_deadline_has_the_shortest_patience) {
+  Job pressed = job("pressed", 6, 8);
+  pressed.remaining = 6 * 5000;
+  Snapshot snapshot = small_cluster();
+  EXPECT_EQ(patience_s(snapshot, pressed), 500);
+  pressed.deadline = snapshot.now + 9999;
+  EXPECT_EQ(patience_s(snapshot, pressed), kPatienceSecondsMin);
+}
+
 TEST(Plan, frozen_jobs_and_those_near_their_end_are_left_alone) {
   Snapshot snapshot = small_cluster();
   snapshot.jobs = {job("frozen", 1, 8), job("ending", 1, 8)};
