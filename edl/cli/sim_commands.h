@@ -10,7 +10,7 @@
 
 namespace edl::cli {
 
-// A table for people: one run a line.
+// A table for people: one run a line, and the means of policies that ran several traces.
 std::string summary_table(std::span<const simulator::Summary> runs);
 std::string summary_csv(std::span<const simulator::Summary> runs);
 

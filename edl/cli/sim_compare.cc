@@ -39,6 +39,7 @@ class Runs {
 
   Result<std::vector<simulator::ReportRun>> run() {
     for (std::uint32_t i = 0; i < std::max(machine_.cores, 1U); ++i) start_next();
+    draw();
     if (going_ > 0) system_.run();
     Result<std::vector<simulator::ReportRun>> all = collect();
     for (const CompareRun& one : runs_) {

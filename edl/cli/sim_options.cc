@@ -45,19 +45,24 @@ void add_sim_options(CLI::App& app, SimWords& words) {
               "that a job stands still when it starts or changes; 30 when not given");
   app.add_flag("--declared", words.declared, "jobs tell their length");
   app.add_flag("--rules", words.rules, "EDL's rules of steadiness for every policy");
-  add_word(app, "--batch", words.batch, "kept, adapted to the size, or as the policy expects it",
+  add_word(app, "--batch", words.batch,
+           "of a job: kept, adaptive (to its size), or as the policy expects it",
            std::map<std::string, std::string>{
                {"policy", "policy"}, {"kept", "kept"}, {"adaptive", "adaptive"}});
   add_seconds(app, "--freeze-seconds", words.freeze_seconds,
               "that a job is left alone after a change, where EDL's rules hold");
   const auto share = [&](const std::string& name, double& into, const std::string& about) {
-    app.add_option(name, into, about)->type_name("SHARE")->check(CLI::Range(0.0, 0.9));
+    app.add_option(name, into, about)
+        ->type_name("0..0.9")
+        ->check(CLI::Range(0.0, 0.9).description(""));
   };
-  share("--noise", words.noise, "by which placements are faster or slower than measured");
+  share("--noise", words.noise, "share by which placements are faster or slower than measured");
   share("--foreign", words.foreign,
-        "of the slots that a service takes at noon, a quarter at night");
+        "share of the slots that a service takes at noon, a quarter at night");
   const auto hours = [&](const std::string& name, double& into, const std::string& about) {
-    app.add_option(name, into, about)->type_name("HOURS")->check(CLI::PositiveNumber);
+    app.add_option(name, into, about)
+        ->type_name("HOURS")
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   };
   hours("--failures", words.failure_hours, "between two failures of a node");
   hours("--preemptions", words.preemption_hours, "between two times that a node is taken away");

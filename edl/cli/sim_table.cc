@@ -43,9 +43,32 @@ std::string padded(const std::string& word, std::size_t width) {
   return std::string(width - std::min(width, word.size()), ' ') + word;
 }
 
+// Of each policy that ran several traces, what it comes to on average.
+std::vector<simulator::Summary> means(std::span<const simulator::Summary> runs) {
+  std::vector<simulator::Summary> out;
+  for (const simulator::Summary& first : runs) {
+    const auto same = [&](const simulator::Summary& run) { return run.policy == first.policy; };
+    const auto count = std::count_if(runs.begin(), runs.end(), same);
+    if (count < 2 || std::any_of(out.begin(), out.end(), same)) continue;
+    simulator::Summary& mean = out.emplace_back();
+    mean.policy = first.policy;
+    mean.trace = text("mean of ", count);
+    for (const simulator::Summary& run : runs) {
+      if (!same(run)) continue;
+      mean.jobs += run.jobs;
+      for (const Column& column : kColumns) {
+        mean.*column.value += run.*column.value / static_cast<double>(count);
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string summary_table(std::span<const simulator::Summary> runs) {
+std::string summary_table(std::span<const simulator::Summary> all) {
+  std::vector<simulator::Summary> runs(all.begin(), all.end());
+  for (simulator::Summary& mean : means(all)) runs.push_back(std::move(mean));
   std::size_t policy_width = 6;
   std::size_t trace_width = 5;
   for (const simulator::Summary& run : runs) {

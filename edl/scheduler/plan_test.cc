@@ -64,20 +64,29 @@ TEST(Plan, whoever_waited_too_long_gets_its_turn) {
   EXPECT_GE(workers_of(plan(snapshot, ours()).allocations[1].workers), 6u);
 }
 
-TEST(Plan, a_short_job_waits_less_long_for_its_turn) {
+// Whether a job that needs so long with its minimum, and has waited so long, pushes out one that
+// has so many seconds left.
+bool pushes_out(double needs_s, double waited_s, double left_s) {
   Snapshot snapshot = small_cluster();
-  snapshot.jobs = {job("running", 6, 8), job("short", 6, 8)};
+  snapshot.jobs = {job("running", 6, 8), job("waiting", 6, 8)};
+  for (Job& one : snapshot.jobs) one.throughput = {{6, 2, 1}, {8, 2, 1.3}};
   snapshot.jobs[0].current = {{0, 4}, {1, 4}};
-  snapshot.jobs[0].remaining = 1e6;
-  snapshot.jobs[1].throughput = {{6, 2, 1}};
-  snapshot.jobs[1].remaining = 5 * 1000;
-  snapshot.jobs[1].since = snapshot.now - 999;
-  EXPECT_TRUE(plan(snapshot, ours()).allocations[1].workers.empty());
-  snapshot.jobs[1].since = snapshot.now - 1000;
-  EXPECT_GE(workers_of(plan(snapshot, ours()).allocations[1].workers), 6u);
-  snapshot.jobs[1].remaining = 1;
-  snapshot.jobs[1].since = snapshot.now - kPatienceSecondsMin + 1;
-  EXPECT_TRUE(plan(snapshot, ours()).allocations[1].workers.empty());
+  snapshot.jobs[0].remaining = left_s;
+  snapshot.jobs[1].remaining = needs_s;
+  snapshot.jobs[1].since = snapshot.now - waited_s;
+  return !plan(snapshot, ours()).allocations[1].workers.empty();
+}
+
+TEST(Plan, a_short_job_waits_less_long_for_its_turn) {
+  EXPECT_FALSE(pushes_out(5000, 499, 1e6));
+  EXPECT_TRUE(pushes_out(5000, 500, 1e6));
+  EXPECT_FALSE(pushes_out(1, kPatienceSecondsMin - 1, 1e6));
+}
+
+TEST(Plan, before_the_longest_patience_only_a_longer_job_makes_room) {
+  EXPECT_FALSE(pushes_out(5000, kPatienceSecondsMax - 1, 4999));
+  EXPECT_TRUE(pushes_out(5000, kPatienceSecondsMax - 1, 5001));
+  EXPECT_TRUE(pushes_out(5000, kPatienceSecondsMax, 4999));
 }
 
 TEST(Plan, the_one_with_most_left_makes_room_for_who_starves) {
@@ -118,6 +127,15 @@ TEST(Plan, a_job_that_would_miss_its_deadline_goes_first) {
   EXPECT_FALSE(plan(snapshot, ours()).allocations[1].workers.empty());
   snapshot.jobs[1].deadline = snapshot.now + 2500;
   EXPECT_FALSE(plan(snapshot, ours()).allocations[0].workers.empty());
+}
+
+TEST(Plan, a_job_that_would_miss_its_deadline_has_the_shortest_patience) {
+  Job pressed = job("pressed", 6, 8);
+  pressed.remaining = 6 * 5000;
+  Snapshot snapshot = small_cluster();
+  EXPECT_EQ(patience_s(snapshot, pressed), 500);
+  pressed.deadline = snapshot.now + 9999;
+  EXPECT_EQ(patience_s(snapshot, pressed), kPatienceSecondsMin);
 }
 
 TEST(Plan, frozen_jobs_and_those_near_their_end_are_left_alone) {
@@ -259,15 +277,16 @@ TEST(Division, in_place_of_a_step_that_does_not_fit_a_smaller_one_is_taken) {
 }
 
 // Two jobs that tell no length, and how much more the first one gets.
-int first_gets_more(double submitted, double attained_s) {
+int first_gets_more(double submitted, double attained_s, double other_submitted = 50000,
+                    double other_attained_s = 60000) {
   Snapshot snapshot = small_cluster();
   snapshot.now = 100000;
   snapshot.jobs = {job("one", 1, 8), job("other", 1, 8)};
   for (Job& one : snapshot.jobs) {
     one.throughput = {{1, 1, 1}, {2, 1, 1.9}, {4, 1, 3.6}, {8, 2, 6.4}};
     one.tried = 8;
-    one.submitted = 50000;
-    one.attained_s = 60000;
+    one.submitted = other_submitted;
+    one.attained_s = other_attained_s;
   }
   snapshot.jobs[0].submitted = submitted;
   snapshot.jobs[0].attained_s = attained_s;
@@ -278,8 +297,34 @@ int first_gets_more(double submitted, double attained_s) {
 
 TEST(Plan, long_jobs_that_tell_nothing_end_one_after_the_other) {
   EXPECT_GT(first_gets_more(50000, 900000), 0) << "it is nearer to its level";
+  EXPECT_GT(first_gets_more(50000, 232000), 0) << "a fifth nearer is enough";
   EXPECT_LT(first_gets_more(50000, 1000000), 0) << "it has turned out to be longer than that";
   EXPECT_GT(first_gets_more(99000, 50000), 0) << "it may be short";
+}
+
+TEST(Plan, of_jobs_that_tell_nothing_yet_all_are_alike) {
+  EXPECT_EQ(first_gets_more(99900, 50, 99500, 200), 0) << "both are young";
+  EXPECT_GT(first_gets_more(99900, 50, 99000, 200), 0) << "the other one is not";
+}
+
+// Which of two jobs that wait for one slot starts.
+std::size_t starts_first(double submitted, double other_submitted, double other_attained_s) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 100000;
+  snapshot.nodes = {{.name = "a", .slots = 1}};
+  snapshot.jobs = {job("one", 1, 1), job("other", 1, 1)};
+  for (Job& one : snapshot.jobs) one.tried = 1;
+  snapshot.jobs[0].submitted = submitted;
+  snapshot.jobs[1].submitted = other_submitted;
+  snapshot.jobs[1].attained_s = other_attained_s;
+  for (Job& one : snapshot.jobs) one.since = snapshot.now - 10;
+  return plan(snapshot, ours()).allocations[0].workers.empty() ? 1 : 0;
+}
+
+TEST(Plan, of_jobs_that_had_nothing_yet_the_first_one_starts) {
+  EXPECT_EQ(starts_first(95000, 99000, 0), 0u);
+  EXPECT_EQ(starts_first(95000, 90000, 0), 1u);
+  EXPECT_EQ(starts_first(95000, 90000, 10), 0u) << "the other one had its turn and is long";
 }
 
 TEST(Snapshot, useful_sizes_of_eight_logical_workers) {

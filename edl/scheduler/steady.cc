@@ -10,30 +10,37 @@ namespace edl::scheduler {
 namespace {
 
 constexpr double kUnknownTimeLeftSeconds = 600;  // at least, of a job that tells nothing
-
-// What decides who must have its minimum before whom.
-struct Claim {
-  std::int64_t rank = 0;
-  bool runs = false;
-  double since = 0;      // of a runner; of a waiter only when it starves
-  double time_left = 0;  // of a runner, with its minimum; the same for all that tell nothing
-};
+constexpr double kDeadlineSlack = 2;  // times the time at the minimum: what is nearer presses
 
 double time_at_minimum(const Job& job) {
   if (!job.remaining) return std::numeric_limits<double>::infinity();
   return *job.remaining / std::max(SpeedCurve(job).at(job.min, 1), 1e-12);
 }
 
+double waited_s(const Snapshot& snapshot, const Job& job) {
+  return is_running(job) ? 0 : snapshot.now - job.since;
+}
+
+// What decides who must have its minimum before whom.
+struct Claim {
+  std::int64_t rank = 0;
+  bool by_length = false;  // it runs, or waits and may take the place of one that runs longer
+  double since = 0;        // of a waiter only when it goes before all that run
+  double time_left = 0;    // by length: with its minimum; the same for all that tell nothing
+};
+
 Claim claim_of(const Snapshot& snapshot, const Job& job) {
-  Claim claim{.rank = rank_of(snapshot, job), .runs = is_running(job), .since = job.since};
-  if (claim.runs) claim.time_left = time_at_minimum(job);
-  if (!claim.runs && claim.rank == job.priority) claim.since = snapshot.now;
-  return claim;
+  const double waited = waited_s(snapshot, job);
+  if (is_running(job)) return {job.priority, true, job.since, time_at_minimum(job)};
+  if (waited >= kPatienceSecondsMax) return {rank_of(snapshot, job), false, job.since, 0};
+  const bool starves = rank_of(snapshot, job) > job.priority;
+  const double needs = is_pressed(snapshot, job) ? 0 : time_at_minimum(job) + job.change_cost_s;
+  return {job.priority, starves, snapshot.now, needs};
 }
 
 // Jobs from the one that must have its minimum first to the one that must have it last. When a
 // runner must go, it is the one with most left to do, and of those that tell nothing the one that
-// has run longest; of those that starve, who has waited longest comes first.
+// has run longest; of those that go before all that run, who has waited longest comes first.
 JobOrder by_claim(const Snapshot& snapshot, const JobOrder& order) {
   std::vector<Claim> claims;
   claims.reserve(snapshot.jobs.size());
@@ -43,9 +50,10 @@ JobOrder by_claim(const Snapshot& snapshot, const JobOrder& order) {
     const Claim& one = claims[a];
     const Claim& other = claims[b];
     if (one.rank != other.rank) return one.rank > other.rank;
-    if (one.runs != other.runs) return one.runs;
+    if (one.by_length != other.by_length) return one.by_length;
+    if (!one.by_length) return one.since < other.since;
     if (one.time_left != other.time_left) return one.time_left < other.time_left;
-    return one.runs ? one.since > other.since : one.since < other.since;
+    return one.since > other.since;
   });
   return by;
 }
@@ -190,7 +198,7 @@ class Steadying {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     order = by_claim(snapshot_, order);
     std::vector<std::pair<std::size_t, Shares>> out;
-    for (auto last = order.rbegin(); last != order.rend(); ++last) {
+    for (auto last = order.rbegin(); *last != j; ++last) {
       const Job& other = snapshot_.jobs[*last];
       const bool lower = is_running(other) && other.priority < rank_of(snapshot_, job);
       if (!lower || draft_.workers(*last) == 0) continue;
@@ -225,7 +233,13 @@ class Steadying {
 
 }  // namespace
 
-double patience_s(const Job& job) {
+bool is_pressed(const Snapshot& snapshot, const Job& job) {
+  if (!job.deadline || !job.remaining || *job.deadline <= snapshot.now) return false;
+  return snapshot.now + kDeadlineSlack * time_at_minimum(job) > *job.deadline;
+}
+
+double patience_s(const Snapshot& snapshot, const Job& job) {
+  if (is_pressed(snapshot, job)) return kPatienceSecondsMin;
   return std::clamp(kPatienceShare * time_at_minimum(job), kPatienceSecondsMin,
                     kPatienceSecondsMax);
 }
@@ -237,9 +251,8 @@ bool pays(const Snapshot& snapshot, const Job& job, double per_s, double per_s_t
 }
 
 std::int64_t rank_of(const Snapshot& snapshot, const Job& job) {
-  const double waited = snapshot.now - job.since;
-  const bool starves =
-      !is_running(job) && waited >= kPatienceSecondsMin && waited >= patience_s(job);
+  const double waited = waited_s(snapshot, job);
+  const bool starves = waited >= kPatienceSecondsMin && waited >= patience_s(snapshot, job);
   return std::int64_t{job.priority} + (starves ? 1 : 0);
 }
 

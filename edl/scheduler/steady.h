@@ -1,23 +1,29 @@
 // EDL's rules of steadiness. A running job is not pushed below its minimum except by a job of
 // higher rank; it is left alone for a while after a change and near its end; it changes only when
-// that gains more than it costs; and whoever has waited longer than its patience ranks above its
-// priority, so that every job whose minimum fits the cluster runs at last.
+// that gains more than it costs; and whoever has waited for its patience takes the place of a
+// longer one, later of anyone of its priority, so that every job whose minimum fits the cluster
+// runs at last.
 #pragma once
 
 #include "edl/scheduler/sizes.h"
 
 namespace edl::scheduler {
 
-// A job that has waited so long gets one rank more, and loses it when it starts. So it waits at
-// most so much longer than it takes until those that waited before it have had their turn.
+// A job that has waited for its patience may take the place of one that runs longer than it would.
+// After the longest patience it has one rank more until it starts, so it waits at most so much
+// longer than it takes until those that waited before it have had their turn.
 inline constexpr double kPatienceSecondsMax = 7200;
-inline constexpr double kPatienceSecondsMin = 600;
-inline constexpr double kPatienceShare = 0.2;  // of the time that it needs with its minimum
+inline constexpr double kPatienceSecondsMin = 60;
+inline constexpr double kPatienceShare = 0.1;  // of the time that it needs with its minimum
+
+// Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
+// the shortest of all.
+bool is_pressed(const Snapshot& snapshot, const Job& job);
 
 // The share of what it has left, within the limits; the longest of a job that tells nothing.
-double patience_s(const Job& job);
+double patience_s(const Snapshot& snapshot, const Job& job);
 
-// Priority, plus one for a job that has waited for its patience.
+// Priority, plus one for a job that has waited for its patience: whom it may push out is below.
 std::int64_t rank_of(const Snapshot& snapshot, const Job& job);
 
 // Whether a running job gains more by the change than it costs; one that gets slower gives to

@@ -35,7 +35,7 @@ class Decision {
       SpeedCurve curve(job);
       const double alone = curve.at(job.min, nodes(job, job.min)) / job.min;
       const double work = job.remaining && job.tried > 0 ? *job.remaining / alone : guess(job);
-      candidates_.push_back({std::move(curve), alone, work, is_pressed(job, alone) ? 0 : work});
+      candidates_.push_back({std::move(curve), alone, work, is_pressed(snapshot_, job) ? 0 : work});
     }
     weigh();
   }
@@ -51,22 +51,21 @@ class Decision {
   std::uint32_t nodes(const Job& job, std::uint32_t workers) const {
     return packed_nodes(snapshot_, job, workers);
   }
-  // Without a declared length: the newest is taken to be the shortest, and who was not measured yet
-  // the shortest of all, so that it starts at once. A job that turned out to be long is taken to
-  // end at the next level of service: long ones then end one after the other, not all at last.
+  // Without a declared length: who was not measured yet is taken to be the shortest, so that it
+  // starts at once; a young job and one that had nothing yet tell nothing, so they are alike; of
+  // the others the newest is the shortest. A job that turned out to be long is taken to end at the
+  // next level of service. Its part to there counts in the third power, so that the nearest one
+  // stands out: long ones then end one after the other, not all at last.
   double guess(const Job& job) const {
     if (job.tried == 0) return 0;
-    if (job.attained_s < kParameters.long_s) return 1 + snapshot_.now - job.submitted;
+    if (job.attained_s == 0) return kParameters.young_s;
+    if (job.attained_s < kParameters.long_s) {
+      return std::max(snapshot_.now - job.submitted, kParameters.young_s);
+    }
     double level = kParameters.long_s;
     while (level <= job.attained_s) level *= kParameters.level_growth;
-    return level - job.attained_s;
-  }
-  // Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
-  // the shortest of all.
-  bool is_pressed(const Job& job, double alone) const {
-    if (!job.deadline || !job.remaining || *job.deadline <= snapshot_.now) return false;
-    const double needs = kParameters.deadline_slack * *job.remaining / (alone * job.min);
-    return snapshot_.now + needs > *job.deadline;
+    const double left = 1 - job.attained_s / level;
+    return level * left * left * left;
   }
   JobOrder order() const {
     JobOrder by_work = by_submission(snapshot_);

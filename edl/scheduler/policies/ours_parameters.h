@@ -11,10 +11,10 @@ struct OursParameters {
   double horizon_changes = 5;  // or so many times its cost
   double horizon_share = 0.3;  // or so much of the mean time between its changes
   double idle_changes = 2;     // that the slots of a job stand still for, at its start and end
-  double deadline_slack = 2;   // times the time at the minimum: what is nearer presses
+  double young_s = 600;        // since it came: what is younger tells nothing of its length
   double long_s = 57600;       // slot seconds that only a long job has had, as in Tiresias
   double level_growth = 16;    // from there to the service at which it may end, and so on
-  double certainty = 0.7;      // of a guessed order: 0 has none, much above 1 takes it as known
+  double certainty = 1.5;      // of a guessed order: 0 has none, much above 1 takes it as known
   std::uint32_t growth = 4;    // times the largest size tried
 };
 
