@@ -86,7 +86,16 @@ edl_code edl_gradient(edl_computing* computing, uint32_t parameter, const void* 
   if (computing == nullptr || numbers == nullptr) {
     return told(Error{Code::kInvalid, "a gradient without numbers"});
   }
-  return told(computing->trainee.take(computing->gradients, parameter, numbers, samples));
+  return told(
+      computing->trainee.take(computing->gradients, {parameter, numbers, samples, nullptr}));
+}
+
+edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLManagedTensor* gradient,
+                            uint64_t samples) {
+  if (computing == nullptr || gradient == nullptr) {
+    return told(Error{Code::kInvalid, "a gradient without numbers"});
+  }
+  return told(computing->trainee.take_given(computing->gradients, parameter, gradient, samples));
 }
 
 edl_trainee* edl_trainee_new(const edl_calls* calls, void* context, const char* description) {

@@ -59,6 +59,12 @@ typedef struct {
   int64_t* strides;
   uint64_t byte_offset;
 } DLTensor;
+
+typedef struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void* manager_ctx;
+  void (*deleter)(struct DLManagedTensor* self);
+} DLManagedTensor;
 #endif
 
 typedef enum edl_kind {
@@ -93,6 +99,10 @@ typedef struct edl_computing edl_computing;
  * each micro batch; one that does not come is zero. */
 edl_code edl_gradient(edl_computing* computing, uint32_t parameter, const void* numbers,
                       uint64_t samples);
+/* The same without a copy: the tensor is the core's from now on, whatever it answers, and nobody
+ * changes its numbers. The core calls its deleter when it has read them, on any thread. */
+edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLManagedTensor* gradient,
+                            uint64_t samples);
 
 typedef struct edl_step {
   uint64_t step;

@@ -107,6 +107,22 @@ edl_part plain(const train::Part& part) {
           .indices = part.indices.data()};
 }
 
+// A gradient that the program has given away.
+class Given final : public train::GradientHolder {
+ public:
+  explicit Given(DLManagedTensor* tensor) : tensor_(tensor) {}
+  ~Given() override {
+    if (tensor_->deleter != nullptr) tensor_->deleter(tensor_);
+  }
+  Given(const Given&) = delete;
+  Given& operator=(const Given&) = delete;
+  // Two gradients may share memory, which nobody here can see.
+  bool is_alone() const override { return false; }
+
+ private:
+  DLManagedTensor* const tensor_;
+};
+
 std::string& failure() {
   thread_local std::string sentence;
   return sentence;
@@ -295,18 +311,33 @@ Result<train::PartSums> ForeignTrainee::compute(const train::Part& part,
   return out;
 }
 
-Result<void> ForeignTrainee::take(train::PartGradients& gradients, std::uint32_t parameter,
-                                  const void* numbers, std::uint64_t samples) const {
-  if (parameter >= order_.size()) {
+Result<void> ForeignTrainee::take(train::PartGradients& gradients, ForeignGradient gradient) const {
+  if (gradient.parameter >= order_.size()) {
     return Error{Code::kInvalid,
-                 text("there is no parameter ", parameter, "; there are ", order_.size())};
+                 text("there is no parameter ", gradient.parameter, "; there are ", order_.size())};
   }
-  const auto [segment, i] = order_[parameter];
-  gradients.begin_micro_batch(samples);
-  gradients.take(
-      segment, i,
-      {.numbers = {static_cast<const std::byte*>(numbers), gradients_[segment].places[i].bytes}});
+  const auto [segment, i] = order_[gradient.parameter];
+  gradients.begin_micro_batch(gradient.samples);
+  gradients.take(segment, i,
+                 {.numbers = {static_cast<const std::byte*>(gradient.numbers),
+                              gradients_[segment].places[i].bytes},
+                  .holder = std::move(gradient.holder)});
   return {};
+}
+
+Result<void> ForeignTrainee::take_given(train::PartGradients& gradients, std::uint32_t parameter,
+                                        DLManagedTensor* tensor, std::uint64_t samples) const {
+  auto holder = std::make_shared<Given>(tensor);
+  EDL_TRY(const train::StateTensor read, read_tensor("a gradient", tensor->dl_tensor));
+  if (parameter < order_.size()) {
+    const auto [segment, i] = order_[parameter];
+    const train::StateTensor& trained = parameters_[segment].tensors[i];
+    if (read.dtype != trained.dtype || read.bytes.size() != trained.bytes.size()) {
+      return Error{Code::kInvalid, text("the gradient of ", trained.name, " has another type or ",
+                                        "number of numbers than it")};
+    }
+  }
+  return take(gradients, {parameter, read.bytes.data(), samples, std::move(holder)});
 }
 
 // A buffer that no part changed keeps its bytes.

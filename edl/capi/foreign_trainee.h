@@ -30,6 +30,14 @@ Result<Description> parse_description(std::string_view text);
 void set_failure(const char* sentence);
 std::string take_failure();
 
+// The mean over so many samples of the part. Without a holder it is read at once.
+struct ForeignGradient {
+  std::uint32_t parameter = 0;
+  const void* numbers = nullptr;
+  std::uint64_t samples = 0;
+  std::shared_ptr<const train::GradientHolder> holder{};
+};
+
 class ForeignTrainee final : public train::Trainee {
  public:
   ForeignTrainee(const edl_calls& calls, void* context, Description description);
@@ -37,8 +45,10 @@ class ForeignTrainee final : public train::Trainee {
   // After all were added.
   Result<void> lay_out();
   // A gradient of the part that is being computed.
-  Result<void> take(train::PartGradients& gradients, std::uint32_t parameter, const void* numbers,
-                    std::uint64_t samples) const;
+  Result<void> take(train::PartGradients& gradients, ForeignGradient gradient) const;
+  // One that is ours from now on, whatever this answers.
+  Result<void> take_given(train::PartGradients& gradients, std::uint32_t parameter,
+                          DLManagedTensor* tensor, std::uint64_t samples) const;
   const Description& description() const { return description_; }
   const Facts& facts() const { return facts_; }
   const edl_calls& calls() const { return calls_; }

@@ -41,6 +41,8 @@ class Feed:
     """Batches by the numbers of their samples, in two steps: what is loaded, and what is made of it
     where it is computed."""
 
+    # What is loaded is the numbers themselves; `batch` takes them as a tensor, too.
+    takes_index = False
     loaders = 0  # processes of each worker that load ahead
 
     def __len__(self) -> int:
@@ -62,6 +64,8 @@ class ArrayFeed(Feed):
     """Arrays of equal lengths: sample i is row i of each. Those of numpy are read where they lie,
     row by row, so that a memory map stays one."""
 
+    takes_index = True
+
     def __init__(self, arrays: Sequence[Any]):
         self.arrays = [_array(array) for array in arrays]
         lengths = [len(array) for array in self.arrays]
@@ -77,7 +81,7 @@ class ArrayFeed(Feed):
         return samples
 
     def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
-        index = torch.tensor(loaded, dtype=torch.int64)
+        index = torch.as_tensor(loaded, dtype=torch.int64)
         return tuple(array.index_select(0, index) if isinstance(array, torch.Tensor)
                      else _rows(array, index) for array in self.arrays)
 

@@ -3,11 +3,19 @@ summed and sent while the rest is computed."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import torch
 
 from edl import _core, errors
+
+_GIVEN_BYTES = 64 << 10  # what is smaller is copied sooner than given away
+_CAPSULE, _USED_CAPSULE = b"dltensor", b"used_dltensor"
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+_rename = ctypes.pythonapi.PyCapsule_SetName
+_rename.argtypes, _rename.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
 
 
 class Gradients:
@@ -15,7 +23,11 @@ class Gradients:
 
     def __init__(self, parameters: list[tuple[str, torch.Tensor]]):
         self._parameters = parameters
-        self._give = _core.library().edl_gradient
+        self._copy = _core.library().edl_gradient
+        self._give = _core.library().edl_gradient_given
+        self._dtypes = [parameter.dtype for _, parameter in parameters]
+        self._is_small = [parameter.numel() * parameter.element_size() < _GIVEN_BYTES
+                          for _, parameter in parameters]
         self._computing: int | None = None  # the part that gradients go to while backward runs
         self._samples = 0
         self._given: set[int] = set()
@@ -78,13 +90,22 @@ class Gradients:
 
     def _hand_over(self, i: int) -> bool:
         name, parameter = self._parameters[i]
-        gradient = parameter.grad
-        if gradient is None:
+        dense = parameter.grad
+        if dense is None:
             return False
-        if gradient.is_sparse:
+        parameter.grad = None
+        if dense.is_sparse:
             raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be summed; "
                                       "use a dense one (sparse=False)")
-        dense = gradient.to(parameter.dtype).contiguous()
-        _core.check(self._give(self._computing, i, dense.data_ptr(), self._samples))
-        parameter.grad = None
+        if dense.dtype is not self._dtypes[i] or not dense.is_contiguous():
+            dense = dense.to(self._dtypes[i]).contiguous()
+        if self._is_small[i]:
+            code = self._copy(self._computing, i, dense.data_ptr(), self._samples)
+        else:
+            capsule = torch.utils.dlpack.to_dlpack(dense)
+            pointer = _pointer_of(capsule, _CAPSULE)
+            _rename(capsule, _USED_CAPSULE)  # it is the core's now
+            code = self._give(self._computing, i, pointer, self._samples)
+        if code:
+            _core.check(code)
         return True

@@ -59,6 +59,7 @@ class TorchTrainee:
 
     def _lay_out(self) -> None:
         self.modules = list(modules_of(self.params).values())
+        self._all_modules = [module for net in self.modules for module in net.modules()]
         self.parameters: list[tuple[str, torch.Tensor]] = []
         self.tied: list[tuple[str, torch.Tensor]] = []
         known: set[int] = set()
@@ -149,14 +150,26 @@ class TorchTrainee:
     def _begin(self) -> None:
         """Before the first part that this process computes."""
         self._has_begun = True
+        # Else Python would make what it keeps for this thread anew with each call of the core.
+        ctypes.pythonapi.PyGILState_Ensure()
         now = _core.facts()
         if now.rank >= 0:
             facts.set_hints(now)
+
+    def _train_all(self) -> None:
+        for net in self.modules:
+            net.train()
 
     def _load(self, wanted: Wanted) -> Sequence[Any]:
         if self._loaders is not None:
             return self._loaders.take(wanted)
         return self.data.load(wanted.samples, wanted.seed, wanted.epoch)
+
+    def _loaded(self, part: _core.Part) -> Any:
+        if not self.data.takes_index or part.samples == 0:
+            return self._load(wanted_by(part))
+        address = ctypes.addressof(part.indices.contents)
+        return tensor_at(address, part.samples, torch.int64)
 
     def upcoming(self, part: _core.Part) -> None:
         if self._loaders is not None:
@@ -168,9 +181,11 @@ class TorchTrainee:
         self.compute(computing, part, measured)
 
     def compute(self, computing: int, part: _core.Part, measured: _core.Measured) -> None:
-        for net in self.modules:
-            net.train()
-        loaded = self._load(wanted_by(part))
+        for module in self._all_modules:
+            if not module.training:
+                self._train_all()
+                break
+        loaded = self._loaded(part)
         seed_all(part.random_seed)
         sums = [0.0] * len(self.metrics)
         total = 0.0

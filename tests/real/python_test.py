@@ -161,6 +161,37 @@ class Interplay(Scene):
         self.assertEqual(user.strip(), "{'steps': [69.0]}")
 
 
+class Gradients(Scene):
+    """Large ones are given to the core, which reads them later; small ones are copied."""
+    TEXT = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 10)
+        self.one = torch.nn.Parameter(torch.zeros(2, 5))  # backward gives both the same memory
+        self.other = torch.nn.Parameter(torch.zeros(10))
+    def forward(self, x):
+        return self.first(x) + (self.one.view(10) + self.other.view(10))
+def model():
+    net = Net()
+    return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)}
+logical_workers = 8
+"""
+
+    def test_it_changes_no_bit_which_are_given(self):
+        hashes = set()
+        for name, least, options in (("copied", 1 << 40, ["--workers=1"]),
+                                     ("given", 0, ["--workers=1"]),
+                                     ("given-by-two", 0, ["--workers=2", "--fault=apply@20=kill"])):
+            path = Path(self.place.folder) / f"{name}.py"
+            path.write_text(f"import edl._gradients\nedl._gradients._GIVEN_BYTES = {least}\n"
+                            + PROLOGUE + self.TEXT)
+            job = self.place.run(name, *options, program=(str(path),))
+            self.assertEqual(job.end(), 0, job.account())
+            hashes.add(job.events[-1]["state_hash"])
+        self.assertEqual(len(hashes), 1)
+
+
 class Mistakes(Scene):
     """What a user does wrong is said in the user's own words."""
 
