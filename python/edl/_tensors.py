@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import torch
@@ -15,10 +16,14 @@ _DTYPES = {torch.float32: (2, 32), torch.float64: (2, 64), torch.float16: (2, 16
            torch.int16: (0, 16), torch.int8: (0, 8), torch.uint8: (1, 8), torch.bool: (6, 8)}
 
 
+@functools.cache
+def _size_of(dtype: torch.dtype) -> int:
+    return torch.empty((), dtype=dtype).element_size()
+
+
 def tensor_at(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
     """Numbers in memory of the core, without a copy."""
-    size = torch.empty((), dtype=dtype).element_size()
-    memory = (ctypes.c_char * (count * size)).from_address(address)
+    memory = (ctypes.c_char * (count * _size_of(dtype))).from_address(address)
     return torch.frombuffer(memory, dtype=dtype, count=count)
 
 
