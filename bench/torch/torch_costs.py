@@ -2,9 +2,11 @@
 """What EDL costs beside training, with real models and one worker; medians.
 
   torch_costs [--json=FILE] [--models=0.4M,11M,25M,resnet18] [--rounds=3] [--seconds=20]
+              [--every=5s]
 
 `stall_ms` is how long a checkpoint keeps training waiting, `write_ms` how long it is written beside
-that; `stall_percent` their share of the time with one every 5 s, more often than the default is.
+that; `stall_percent` the share of stalls in the time, with one every 5 s, or as EDL chooses
+(`--every=auto`, the first one after about half a minute: give it some minutes).
 `start_ms` is from a worker's start to the first step that it trains; `memory_mib` what a worker of
 two holds for itself.
 """
@@ -20,9 +22,9 @@ BATCH = {"0.4M": 128, "11M": 128, "25M": 128, "resnet18": 16}
 LOGICAL = 4
 
 
-def checkpoints(model, seconds):
+def checkpoints(model, seconds, every):
     """Those that a job has written, and their share of the time."""
-    job = EdlJob(model, BATCH[model], LOGICAL, "--workers=1", "--checkpoint-every=5s")
+    job = EdlJob(model, BATCH[model], LOGICAL, "--workers=1", f"--checkpoint-every={every}")
     try:
         until(lambda: job.events("step"), "a step")
         begin = job.events("step")[0]["time"]
@@ -61,7 +63,7 @@ def of_a_worker(model):
 def measure(model, options):
     written, shares, starts, memory = [], [], [], []
     for _ in range(options.rounds):
-        events, share = checkpoints(model, options.seconds)
+        events, share = checkpoints(model, options.seconds, options.every)
         written += events
         shares.append(share)
         start, held = of_a_worker(model)
@@ -75,6 +77,10 @@ def measure(model, options):
            "memory_mib": round(statistics.median(memory) / (1 << 20), 1)}
 
 
+def add_options(parser):
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--every", metavar="WHEN", default="5s")
+
+
 if __name__ == "__main__":
-    sys.exit(main("torch_costs", __doc__, "0.4M,11M,25M,resnet18", measure,
-                  lambda parser: parser.add_argument("--seconds", type=float, default=20)))
+    sys.exit(main("torch_costs", __doc__, "0.4M,11M,25M,resnet18", measure, add_options))
