@@ -104,6 +104,42 @@ TEST(Plan, the_one_with_most_left_makes_room_for_who_starves) {
   EXPECT_EQ(workers_of(made.allocations[2].workers), 4u);
 }
 
+// Two jobs that tell nothing run, the first one for 5000 s. Which makes room for one that waits?
+std::size_t makes_room(double first_slot_hours, double second_slot_hours, double waited_s,
+                       double second_runs_s = 4000) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 100000;
+  snapshot.jobs = {job("first", 4, 4), job("second", 4, 4), job("waits", 4, 4)};
+  snapshot.jobs[0].current = {{0, 4}};
+  snapshot.jobs[1].current = {{1, 4}};
+  snapshot.jobs[0].attained_s = first_slot_hours * 3600;
+  snapshot.jobs[1].attained_s = second_slot_hours * 3600;
+  snapshot.jobs[0].since = snapshot.now - 5000;
+  snapshot.jobs[1].since = snapshot.now - second_runs_s;
+  snapshot.jobs[2].since = snapshot.now - waited_s;
+  const Plan made = plan(snapshot, ours());
+  std::size_t j = 0;
+  while (!made.allocations[j].workers.empty()) ++j;
+  return j;
+}
+
+TEST(Plan, of_jobs_that_tell_nothing_a_long_one_soon_makes_room_for_others) {
+  EXPECT_EQ(makes_room(1, 17, kPatienceSecondsUnknown - 1), 2u);
+  EXPECT_EQ(makes_room(1, 17, kPatienceSecondsUnknown), 1u);
+  EXPECT_EQ(makes_room(1, 15, kPatienceSecondsUnknown), 2u);
+}
+
+TEST(Plan, of_long_jobs_that_tell_nothing_the_one_with_most_service_goes_on) {
+  EXPECT_EQ(makes_room(1, 2, kPatienceSecondsMax), 0u);
+  EXPECT_EQ(makes_room(1, 17, kPatienceSecondsMax), 1u);
+  EXPECT_EQ(makes_room(40, 17, kPatienceSecondsMax), 1u);
+}
+
+TEST(Plan, a_long_job_that_tells_nothing_makes_room_when_its_turn_has_ended) {
+  EXPECT_EQ(makes_room(40, 17, kPatienceSecondsMax, 599), 0u);
+  EXPECT_EQ(makes_room(40, 17, kPatienceSecondsMax, 600), 1u);
+}
+
 TEST(Plan, who_does_not_say_since_when_it_waits_pushes_nobody_out) {
   const auto snapshot =
       parse_snapshot(R"({"now":1e6,"nodes":[{"node":"a","slots":1}],"jobs":[)"

@@ -14,13 +14,15 @@ namespace edl::scheduler {
 // longer than it takes until those that waited before it have had their turn.
 inline constexpr double kPatienceSecondsMax = 7200;
 inline constexpr double kPatienceSecondsMin = 60;
+inline constexpr double kPatienceSecondsUnknown = 600;  // of who tells nothing: for a long job
 inline constexpr double kPatienceShare = 0.1;  // of the time that it needs with its minimum
 
 // Whether it would hardly be done by its deadline with its minimum alone: then it is taken to be
 // the shortest of all.
 bool is_pressed(const Snapshot& snapshot, const Job& job);
 
-// The share of what it has left, within the limits; the longest of a job that tells nothing.
+// The share of what it has left, within the limits. A job that tells nothing has its own, in place
+// of a long one; once it is long itself, the longest.
 double patience_s(const Snapshot& snapshot, const Job& job);
 
 // Priority, plus one for a job that has waited for its patience: whom it may push out is below.
