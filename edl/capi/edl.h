@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -225,5 +226,6 @@ int edl_work(edl_trainee* trainee);
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif

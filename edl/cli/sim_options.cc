@@ -79,8 +79,8 @@ std::vector<std::string> sim_arguments(const SimWords& words) {
   if (words.foreign > 0) out.push_back(text("--foreign=", words.foreign));
   if (words.failure_hours > 0) out.push_back(text("--failures=", words.failure_hours));
   if (words.preemption_hours > 0) out.push_back(text("--preemptions=", words.preemption_hours));
-  if (words.declared) out.push_back("--declared");
-  if (words.rules) out.push_back("--rules");
+  if (words.declared) out.emplace_back("--declared");
+  if (words.rules) out.emplace_back("--rules");
   return out;
 }
 

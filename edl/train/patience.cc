@@ -8,8 +8,8 @@ namespace edl::train {
 namespace {
 
 // What is done for the first time may have to be compiled, or its data fetched.
-constexpr std::uint64_t kFirst_s = 3600;
-constexpr std::uint64_t kLeast_s = 600;
+constexpr std::uint64_t kFirstSeconds = 3600;
+constexpr std::uint64_t kLeastSeconds = 600;
 constexpr std::uint64_t kTimesLongest = 20;
 
 }  // namespace
@@ -26,7 +26,7 @@ Result<Patience> Patience::make(std::string_view rule) {
 
 std::uint64_t Patience::limit() const {
   if (given_) return *given_;
-  return longest_ ? std::max(kLeast_s, kTimesLongest * *longest_) : kFirst_s;
+  return longest_ ? std::max(kLeastSeconds, kTimesLongest * *longest_) : kFirstSeconds;
 }
 
 std::optional<Duration> Patience::second(const std::optional<Doing>& doing) {
