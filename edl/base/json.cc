@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+template class nlohmann::basic_json<>;
+
 namespace edl {
 namespace {
 

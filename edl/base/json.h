@@ -14,6 +14,9 @@
 #include "edl/base/result.h"
 #include "edl/base/text.h"
 
+// Compiled once, in json.cc.
+extern template class nlohmann::basic_json<>;
+
 namespace edl {
 
 using Json = nlohmann::json;
