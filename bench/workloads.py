@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Other workloads of Pollux's kind, out of a seed: arrivals of a random day of Philly's jobs, and
-programs by the device time of the job that came. What a policy was tuned on, and what it was
-confirmed on, are made with this; nothing of it is kept.
+"""Other workloads of Pollux's kind, out of a seed: arrivals of Philly's jobs, and programs by the
+device time of the job that came. What a policy was tuned on, and what it was confirmed on, are made
+with this; nothing of it is kept.
+
+--days=all takes jobs of all days at the same hours, as Pollux's own workloads are mixed. --days=one
+takes them of one day, where a user's many equal jobs come together.
 
     bench/workloads.py --philly=philly.csv.gz --out=/tmp/w --seeds=1-8 --load=1.5
 """
@@ -14,6 +17,7 @@ import os
 import random
 
 HOURS = 8
+FROM_HOUR = 2  # of all days: there the rush is where Pollux's workloads have it
 JOBS = 160  # of load 1
 HOUR_S = 3600
 
@@ -51,11 +55,22 @@ def window(jobs, need, chance):
             return inside
 
 
-def workload(jobs, load, seed):
+def of_all_days(jobs):
+    """Those of the same eight hours of each day, as if they had come on one."""
+    out = []
+    for at, hours in jobs:
+        since = at - at.replace(hour=FROM_HOUR, minute=0, second=0)
+        if datetime.timedelta() <= since < datetime.timedelta(hours=HOURS):
+            out.append((since, hours))
+    return out
+
+
+def workload(jobs, load, seed, days):
     chance = random.Random(seed * 1000 + round(load * 100))
     count = round(JOBS * load)
     rows = []
-    for at, hours in sorted(chance.sample(window(jobs, count, chance), count)):
+    come = of_all_days(jobs) if days == "all" else window(jobs, count, chance)
+    for at, hours in sorted(chance.sample(come, count)):
         programs = next(programs for below, programs in PROGRAMS if hours < below)
         name, sizes = chance.choice(programs)
         workers, batch = chance.choice(sizes)
@@ -71,6 +86,7 @@ def main():
     parser.add_argument("--out", required=True, help="folder, made when it is not there")
     parser.add_argument("--seeds", default="1-8", help="FIRST-LAST")
     parser.add_argument("--load", type=float, default=1.0, help="1: 160 jobs in 8 hours")
+    parser.add_argument("--days", choices=["all", "one"], default="all")
     words = parser.parse_args()
     first, last = (int(word) for word in words.seeds.split("-"))
     jobs = read_jobs(words.philly)
@@ -79,7 +95,7 @@ def main():
         with open(f"{words.out}/workload-{words.load}-{seed}.csv", "w", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(["name", "time", "application", "num_replicas", "batch_size"])
-            out.writerows(workload(jobs, words.load, seed))
+            out.writerows(workload(jobs, words.load, seed, words.days))
 
 
 if __name__ == "__main__":
