@@ -24,7 +24,7 @@ PROGRAMS = {"forward": (str(HERE / "bits_program.py"), "sgd"),
             "loop": (str(HERE / "loop_program.py"),)}
 EPOCHS = 10
 VICTIMS = ("parent", "store", "agent", "leader", "worker")
-LONG = 40  # epochs, until another agent has come
+ENDLESS = 10000  # epochs: of a job that is stopped when all has happened to it
 RUNS = int(os.environ.get("EDL_RUNS", "3"))
 
 
@@ -60,6 +60,17 @@ class Elastic(unittest.TestCase):
         self.assertEqual(job.events[-1]["state_hash"], self.hash_alone(kind, epochs),
                          f"seed {SEED}")
 
+    def stops_alike(self, kind, name, job):
+        """With the bits of one worker after as many steps."""
+        self.place.answer("stop", name)
+        self.assertEqual(job.end(), 0, f"seed {SEED}: {job.account()}")
+        alone = self.run_job(kind, f"{name}-alone", "--workers=1",
+                             f"--steps={job.events[-1]['steps']}", epochs=ENDLESS)
+        self.assertEqual(alone.end(), 0, alone.account())
+        mine, its = (self.place.answer("hash", job)["state_hash"]
+                     for job in (name, f"{name}-alone"))
+        self.assertEqual(mine, its, f"seed {SEED}")
+
     def finishes(self, kind, name, job, may_be_lost=False):
         self.ends_alike(kind, job)
         check_told(self.place, name, may_be_lost)
@@ -85,7 +96,7 @@ class Elastic(unittest.TestCase):
         for kind in PROGRAMS:
             with self.subTest(kind=kind):
                 name = f"{kind}-signals"
-                job = self.run_job(kind, name, "--workers=1:3", "--start=3")
+                job = self.run_job(kind, name, "--workers=1:3", "--start=3", epochs=ENDLESS)
                 for number, leads in ((signal.SIGKILL, True), (signal.SIGSTOP, False)):
                     job.wait_members(3, 0)
                     job.wait_step(job.kind("view")[-1]["first_step"] + 3)
@@ -98,7 +109,8 @@ class Elastic(unittest.TestCase):
                                  "a death", seen)
                     send(victim, signal.SIGCONT)
                     job.wait_members(3, seen)
-                self.finishes(kind, name, job)
+                self.stops_alike(kind, name, job)
+                check_told(self.place, name)
 
     def victim(self, what, job, name, guest):
         if what == "store":
@@ -117,7 +129,7 @@ class Elastic(unittest.TestCase):
             kind, what = list(PROGRAMS)[number % 2], VICTIMS[number % len(VICTIMS)]
             with self.subTest(number=number, kind=kind, killed=what):
                 name = f"need-{number}"
-                job = self.run_job(kind, name, "--workers=1:3", "--start=2", epochs=LONG)
+                job = self.run_job(kind, name, "--workers=1:3", "--start=2", epochs=ENDLESS)
                 job.wait_members(2)
                 guest = self.place.join(name, program=PROGRAMS[kind]) if what == "agent" else None
                 if guest:
@@ -127,7 +139,7 @@ class Elastic(unittest.TestCase):
                 self.assertTrue(send(self.victim(what, job, name, guest), signal.SIGKILL))
                 killed[what] += 1
                 self.place.edl_may_fail("scale", name, "--workers=3", "--wait")
-                self.ends_alike(kind, job, LONG)
+                self.stops_alike(kind, name, job)
                 self.place.edl("verify", name)
         print(f"seed {SEED}: {dict(killed)} killed", flush=True)
 

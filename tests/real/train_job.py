@@ -114,6 +114,14 @@ class Job:
         self.stderr.seek(0)
         return self.stderr.read()
 
+    def wait_said(self, words, seconds=PATIENCE):
+        """Until it has told people so."""
+        deadline = time.monotonic() + seconds
+        while words not in self.said():
+            if time.monotonic() > deadline:
+                raise Wrong(f"{words!r} was not said\n{self.account()}")
+            time.sleep(0.01)
+
     def end(self, seconds=PATIENCE):
         """The exit code; all that was told is in `events` then."""
         self.reader.join(seconds)
