@@ -98,6 +98,14 @@ edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLMana
   return told(computing->trainee.take_given(computing->gradients, parameter, gradient, samples));
 }
 
+edl_code edl_gradients(edl_computing* computing, const void* const* numbers,
+                       DLManagedTensor* const* given, uint64_t samples) {
+  if (computing == nullptr || numbers == nullptr || given == nullptr) {
+    return told(Error{Code::kInvalid, "gradients without numbers"});
+  }
+  return told(computing->trainee.take_all(computing->gradients, numbers, given, samples));
+}
+
 edl_trainee* edl_trainee_new(const edl_calls* calls, void* context, const char* description) {
   auto made = make(calls, context, description);
   if (made.ok()) return made->release();

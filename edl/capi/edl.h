@@ -104,6 +104,10 @@ edl_code edl_gradient(edl_computing* computing, uint32_t parameter, const void* 
  * changes its numbers. The core calls its deleter when it has read them, on any thread. */
 edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLManagedTensor* gradient,
                             uint64_t samples);
+/* All that came for these samples at once, by parameter: numbers to be read, or a tensor that is
+ * given, or neither where nothing came. */
+edl_code edl_gradients(edl_computing* computing, const void* const* numbers,
+                       DLManagedTensor* const* given, uint64_t samples);
 
 typedef struct edl_step {
   uint64_t step;

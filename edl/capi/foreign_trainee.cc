@@ -256,6 +256,22 @@ Result<void> ForeignTrainee::take_given(train::PartGradients& gradients, std::ui
   return take(gradients, {parameter, read.bytes.data(), samples, std::move(holder)});
 }
 
+// Also behind one that cannot be taken: what is given has to be freed.
+Result<void> ForeignTrainee::take_all(train::PartGradients& gradients, const void* const* numbers,
+                                      DLManagedTensor* const* given, std::uint64_t samples) const {
+  Result<void> out;
+  for (std::uint32_t i = 0; i < order_.size(); ++i) {
+    Result<void> taken;
+    if (given[i] != nullptr) {
+      taken = take_given(gradients, i, given[i], samples);
+    } else if (numbers[i] != nullptr) {
+      taken = take(gradients, {i, numbers[i], samples, nullptr});
+    }
+    if (out.ok()) out = std::move(taken);
+  }
+  return out;
+}
+
 // A buffer that no part changed keeps its bytes.
 void ForeignTrainee::take_buffers(std::span<const ConstBytes> sums, const std::int64_t* flags) {
   for (std::size_t b = 0; b < buffers_.size(); ++b) {

@@ -49,6 +49,9 @@ class ForeignTrainee final : public train::Trainee {
   // One that is ours from now on, whatever this answers.
   Result<void> take_given(train::PartGradients& gradients, std::uint32_t parameter,
                           DLManagedTensor* tensor, std::uint64_t samples) const;
+  // By parameter: numbers, or a tensor that is ours from now on, or neither.
+  Result<void> take_all(train::PartGradients& gradients, const void* const* numbers,
+                        DLManagedTensor* const* given, std::uint64_t samples) const;
   const Description& description() const { return description_; }
   const Facts& facts() const { return facts_; }
   const edl_calls& calls() const { return calls_; }

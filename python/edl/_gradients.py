@@ -23,11 +23,17 @@ class Gradients:
 
     def __init__(self, parameters: list[tuple[str, torch.Tensor]]):
         self._parameters = parameters
-        self._copy = _core.library().edl_gradient
-        self._give = _core.library().edl_gradient_given
+        library = _core.library()
+        self._copy, self._give = library.edl_gradient, library.edl_gradient_given
+        self._hand_over_these = library.edl_gradients
         self._dtypes = [parameter.dtype for _, parameter in parameters]
         self._is_small = [parameter.numel() * parameter.element_size() < _GIVEN_BYTES
                           for _, parameter in parameters]
+        self._wanted = list(zip(range(len(parameters)), (each for _, each in parameters),
+                                self._dtypes, self._is_small))
+        pointers = ctypes.c_void_p * len(parameters)
+        self._nothing = bytes(ctypes.sizeof(pointers))
+        self._numbers, self._tensors = pointers(), pointers()  # of those that are handed over
         self._computing: int | None = None  # the part that gradients go to while backward runs
         self._samples = 0
         self._given: set[int] = set()
@@ -76,36 +82,70 @@ class Gradients:
             loss.backward()
             if self._comes_once is None and self._is_watching:
                 self._comes_once = True
-            for i in range(len(self._parameters)):
-                self._hand_over(i)
+            self._hand_over_all(computing, samples)
         finally:
             self._computing = None
 
     def give(self, computing: int, samples: int) -> bool:
         """Those that a loop of the program's own has left; whether there were any."""
-        self._computing, self._samples = computing, samples
-        came = [self._hand_over(i) for i in range(len(self._parameters))]
-        self._computing = None
-        return any(came)
+        return self._hand_over_all(computing, samples)
 
-    def _hand_over(self, i: int) -> bool:
+    def _hand_over(self, i: int) -> None:
+        dense = self._dense(i)
+        if dense is None:
+            return
+        if self._is_small[i]:
+            code = self._copy(self._computing, i, dense.data_ptr(), self._samples)
+        else:
+            code = self._give(self._computing, i, _given_away(dense), self._samples)
+        if code:
+            _core.check(code)
+
+    def _hand_over_all(self, computing: int, samples: int) -> bool:
+        """Those that are there, in one call; whether there were any."""
+        kept = []  # until they are read
+        for i, parameter, dtype, is_small in self._wanted:
+            dense = parameter.grad
+            if dense is None:
+                continue
+            if dense.is_sparse or dense.dtype is not dtype or not dense.is_contiguous():
+                dense = self._dense(i)
+            else:
+                parameter.grad = None
+            kept.append((i, dense, is_small))
+        if not kept:
+            return False
+        numbers, tensors = self._numbers, self._tensors
+        ctypes.memmove(numbers, self._nothing, len(self._nothing))
+        ctypes.memmove(tensors, self._nothing, len(self._nothing))
+        for i, dense, is_small in kept:
+            if is_small:
+                numbers[i] = dense.data_ptr()
+            else:
+                tensors[i] = _given_away(dense)
+        code = self._hand_over_these(computing, numbers, tensors, samples)
+        if code:
+            _core.check(code)
+        return True
+
+    def _dense(self, i: int) -> torch.Tensor | None:
+        """The gradient as the core takes it; the parameter has it no longer."""
         name, parameter = self._parameters[i]
         dense = parameter.grad
         if dense is None:
-            return False
+            return None
         parameter.grad = None
         if dense.is_sparse:
             raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be summed; "
                                       "use a dense one (sparse=False)")
         if dense.dtype is not self._dtypes[i] or not dense.is_contiguous():
             dense = dense.to(self._dtypes[i]).contiguous()
-        if self._is_small[i]:
-            code = self._copy(self._computing, i, dense.data_ptr(), self._samples)
-        else:
-            capsule = torch.utils.dlpack.to_dlpack(dense)
-            pointer = _pointer_of(capsule, _CAPSULE)
-            _rename(capsule, _USED_CAPSULE)  # it is the core's now
-            code = self._give(self._computing, i, pointer, self._samples)
-        if code:
-            _core.check(code)
-        return True
+        return dense
+
+
+def _given_away(tensor: torch.Tensor) -> int:
+    """A DLManagedTensor that the core frees."""
+    capsule = torch.utils.dlpack.to_dlpack(tensor)
+    pointer: int = _pointer_of(capsule, _CAPSULE)
+    _rename(capsule, _USED_CAPSULE)
+    return pointer

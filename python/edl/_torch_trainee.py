@@ -186,12 +186,14 @@ class TorchTrainee:
                 self._train_all()
                 break
         loaded = self._loaded(part)
+        samples, micro_batch = part.samples, part.micro_batch
+        is_whole = samples <= micro_batch
         seed_all(part.random_seed)
         sums = [0.0] * len(self.metrics)
         total = 0.0
-        for begin in range(0, len(loaded), part.micro_batch):
-            micro = loaded[begin:begin + part.micro_batch]
-            batch = self.data.batch(micro)
+        for begin in range(0, samples, micro_batch):
+            size = min(micro_batch, samples - begin)
+            batch = self.data.batch(loaded if is_whole else loaded[begin:begin + size])
             loss, metrics = self._forward(batch)
             if not loss.requires_grad:
                 raise errors.InvalidError("the loss that forward returns depends on no parameter")
@@ -200,10 +202,9 @@ class TorchTrainee:
                 raise errors.InvalidError(
                     f"the loss is {value}: lower the learning rate, set clip_norm, or look at the "
                     f"samples with edl data step --step={part.step}")
-            self.gradients.backward(loss, computing, len(micro), streams=(
-                self._members > 1 and len(micro) == len(loaded)))
-            total += value * len(micro)
-            sums = [before + metric * len(micro) for before, metric in zip(sums, metrics)]
+            self.gradients.backward(loss, computing, size, streams=is_whole and self._members > 1)
+            total += value * size
+            sums = [before + metric * size for before, metric in zip(sums, metrics)]
         measured.loss = total
         for i, number in enumerate(sums):
             measured.metrics[i] = number
