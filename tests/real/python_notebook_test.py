@@ -34,8 +34,8 @@ class Kernel:
     """Cells, one after the other."""
 
     def __init__(self, folder):
-        # Of this interpreter. By sockets in the folder: ports would be chosen before they are taken,
-        # and meanwhile another test may take them.
+        # Of this interpreter. By sockets in the folder: ports are chosen before they are taken, and
+        # meanwhile another test may take them.
         self.manager = KernelManager(transport="ipc", ip=f"{folder}/kernel")
         self.manager.start_kernel(cwd=folder, env={
             **os.environ, "PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL,
