@@ -17,8 +17,10 @@ constexpr std::array<Kind, 5> kKinds{{{"F32", 4}, {"F64", 8}, {"I64", 8}, {"BF16
 
 // Several at a time, in registers: any alignment will do, and `sum` may be one of the operands.
 constexpr std::size_t kVectorBytes = 32;
-// What is added comes from far; this much before it is needed it is asked for.
-constexpr std::size_t kAheadBytes = 1024;
+// Memory comes in lines. What is added comes from far: so much before it is needed it is asked for.
+// What is written is mostly one of them, and is left to the machine otherwise.
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kAheadBytes = 2048;
 
 // Returns how far it came.
 template <class T>
@@ -27,16 +29,17 @@ template <class T>
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
   std::byte* const out = sum.data();
   std::size_t at = 0;
-  for (; at + kVectorBytes <= sum.size(); at += kVectorBytes) {
+  while (at + kLineBytes <= sum.size()) {
     __builtin_prefetch(a + at + kAheadBytes);
     __builtin_prefetch(b + at + kAheadBytes);
-    __builtin_prefetch(out + at + kAheadBytes, 1);
-    Vector some;
-    Vector others;
-    std::memcpy(&some, a + at, kVectorBytes);
-    std::memcpy(&others, b + at, kVectorBytes);
-    some = some + others;
-    std::memcpy(out + at, &some, kVectorBytes);
+    for (const std::size_t end = at + kLineBytes; at < end; at += kVectorBytes) {
+      Vector some;
+      Vector others;
+      std::memcpy(&some, a + at, kVectorBytes);
+      std::memcpy(&others, b + at, kVectorBytes);
+      some = some + others;
+      std::memcpy(out + at, &some, kVectorBytes);
+    }
   }
   return at;
 }
@@ -50,25 +53,27 @@ template <class T, bool kHasOther, std::size_t kSums>
   const T one_share = static_cast<T>(addends.one.share);
   const T other_share = static_cast<T>(addends.other.share);
   std::size_t at = 0;
-  for (; at + kVectorBytes <= into.size(); at += kVectorBytes) {
-    Vector sum;
-    __builtin_prefetch(into.data() + at + kAheadBytes, 1);
-    std::memcpy(&sum, addends.one.numbers + at, kVectorBytes);
-    sum = sum * one_share;
-    if constexpr (kHasOther) {
-      __builtin_prefetch(addends.other.numbers + at + kAheadBytes);
-      Vector other;
-      std::memcpy(&other, addends.other.numbers + at, kVectorBytes);
-      other = other * other_share;
-      sum = sum + other;
+  while (at + kLineBytes <= into.size()) {
+    __builtin_prefetch(addends.one.numbers + at + kAheadBytes);
+    if constexpr (kHasOther) __builtin_prefetch(addends.other.numbers + at + kAheadBytes);
+    for (std::size_t i = 0; i < kSums; ++i) __builtin_prefetch(sums[i] + at + kAheadBytes);
+    for (const std::size_t end = at + kLineBytes; at < end; at += kVectorBytes) {
+      Vector sum;
+      std::memcpy(&sum, addends.one.numbers + at, kVectorBytes);
+      sum = sum * one_share;
+      if constexpr (kHasOther) {
+        Vector other;
+        std::memcpy(&other, addends.other.numbers + at, kVectorBytes);
+        other = other * other_share;
+        sum = sum + other;
+      }
+      for (std::size_t i = 0; i < kSums; ++i) {
+        Vector some;
+        std::memcpy(&some, sums[i] + at, kVectorBytes);
+        sum = sum + some;
+      }
+      std::memcpy(into.data() + at, &sum, kVectorBytes);
     }
-    for (std::size_t i = 0; i < kSums; ++i) {
-      __builtin_prefetch(sums[i] + at + kAheadBytes);
-      Vector some;
-      std::memcpy(&some, sums[i] + at, kVectorBytes);
-      sum = sum + some;
-    }
-    std::memcpy(into.data() + at, &sum, kVectorBytes);
   }
   return at;
 }

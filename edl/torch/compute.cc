@@ -150,6 +150,7 @@ class TorchTrainee::GradientsOfPart {
 // This part's batches come before those of the part behind it.
 std::vector<Wish> TorchTrainee::expect(const train::Part& part) {
   std::vector<Wish> wishes = wishes_of(part);
+  if (!loader_.loads_ahead()) return wishes;
   std::vector<Wish> all = wishes;
   if (upcoming_) {
     for (Wish& wish : wishes_of(*upcoming_)) all.push_back(std::move(wish));

@@ -89,30 +89,29 @@ void NodeSums::fold(std::size_t segment, std::uint64_t offset, GradientPiece pie
     return;
   }
   collective::Addends addends{.one = {piece.numbers.data(), piece.share}};
-  std::vector<GradientPiece> kept;  // of each neighbour, until it is added
-  std::vector<const std::byte*> sums;
   for (const Key& key : coming_->neighbours) {
     Storage& neighbour = sums_.at(key);
-    const GradientPiece& one = kept.emplace_back(kept_at(neighbour, at, piece.numbers.size()));
+    const GradientPiece& one = added_.emplace_back(kept_at(neighbour, at, piece.numbers.size()));
     if (one.share != 1) {
       addends.other = {one.numbers.data(), one.share};  // of the first neighbour, a part
     } else {
-      sums.push_back(one.holder ? one.numbers.data() : neighbour.segments[segment].data() + offset);
+      added_sums_.push_back(one.holder ? one.numbers.data()
+                                       : neighbour.segments[segment].data() + offset);
     }
   }
-  addends.sums = sums;
+  addends.sums = added_sums_;
   const collective::Element element = collective::sum_element(layout_.segments()[segment].element);
-  const bool stays = coming_->keeps && !coming_->spares && !kept.empty() &&
-                     kept.back().holder != nullptr && kept.back().holder->is_alone();
-  if (!stays) {
-    const ByteSpan room = coming_storage().segments[segment];
-    return collective::fold(element, addends, room.subspan(offset, piece.numbers.size()));
+  const bool stays = coming_->keeps && !coming_->spares && !added_.empty() &&
+                     added_.back().holder != nullptr && added_.back().holder->is_alone();
+  ByteSpan into = coming_storage().segments[segment].subspan(offset, piece.numbers.size());
+  if (stays) into = {const_cast<std::byte*>(added_.back().numbers.data()), into.size()};
+  collective::fold(element, addends, into);
+  if (stays) {
+    GradientPiece& sum = coming_storage().kept[at] = std::move(added_.back());
+    sum.share = 1;
   }
-  GradientPiece sum = kept.back();
-  sum.share = 1;
-  collective::fold(element, addends,
-                   {const_cast<std::byte*>(sum.numbers.data()), sum.numbers.size()});
-  coming_storage().kept[at] = std::move(sum);
+  added_.clear();
+  added_sums_.clear();
 }
 
 // What is kept for that place, and no longer there unless it is spared; nothing when it is written

@@ -97,6 +97,9 @@ class NodeSums {
   std::vector<Storage> free_;
   Storage room_;
   std::optional<Coming> coming_;
+  // While a piece is folded: what was kept of each neighbour, and where their sums are.
+  std::vector<GradientPiece> added_;
+  std::vector<const std::byte*> added_sums_;
 };
 
 }  // namespace edl::train

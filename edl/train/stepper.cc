@@ -255,7 +255,7 @@ bool Stepper::compute_part(Run& run) {
   const std::size_t number = run.begun.raise();
   const Part& part = run.parts[number];
   const bool is_last = number + 1 == run.parts.size();
-  if (!is_last) trainee_.upcoming(run.parts[number + 1]);
+  if (!is_last && trainee_.loads_ahead()) trainee_.upcoming(run.parts[number + 1]);
   if (is_last && run.behind) trainee_.upcoming(*run.behind);
   const StepLayout::Segments gradients = layout_.gradients();
   sums_.open(part.v, {.first = gradients.first,
