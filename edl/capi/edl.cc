@@ -95,15 +95,17 @@ edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLMana
   if (computing == nullptr || gradient == nullptr) {
     return told(Error{Code::kInvalid, "a gradient without numbers"});
   }
-  return told(computing->trainee.take_given(computing->gradients, parameter, gradient, samples));
+  return told(
+      computing->trainee.take_given(computing->gradients, parameter, gradient, false, samples));
 }
 
 edl_code edl_gradients(edl_computing* computing, const void* const* numbers,
-                       DLManagedTensor* const* given, uint64_t samples) {
-  if (computing == nullptr || numbers == nullptr || given == nullptr) {
+                       DLManagedTensor* const* given, const uint8_t* is_own, uint64_t samples) {
+  if (computing == nullptr || numbers == nullptr || given == nullptr || is_own == nullptr) {
     return told(Error{Code::kInvalid, "gradients without numbers"});
   }
-  return told(computing->trainee.take_all(computing->gradients, numbers, given, samples));
+  return told(
+      computing->trainee.take_all(computing->gradients, {numbers, given, is_own}, samples));
 }
 
 edl_trainee* edl_trainee_new(const edl_calls* calls, void* context, const char* description) {

@@ -105,9 +105,10 @@ edl_code edl_gradient(edl_computing* computing, uint32_t parameter, const void* 
 edl_code edl_gradient_given(edl_computing* computing, uint32_t parameter, DLManagedTensor* gradient,
                             uint64_t samples);
 /* All that came for these samples at once, by parameter: numbers to be read, or a tensor that is
- * given, or neither where nothing came. */
+ * given, or neither where nothing came. `is_own`: not 0 where nobody else sees the numbers of the
+ * tensor, so that the core may write there, too. */
 edl_code edl_gradients(edl_computing* computing, const void* const* numbers,
-                       DLManagedTensor* const* given, uint64_t samples);
+                       DLManagedTensor* const* given, const uint8_t* is_own, uint64_t samples);
 
 typedef struct edl_step {
   uint64_t step;

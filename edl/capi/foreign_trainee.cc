@@ -26,17 +26,18 @@ edl_part plain(const train::Part& part) {
 // A gradient that the program has given away.
 class Given final : public train::GradientHolder {
  public:
-  explicit Given(DLManagedTensor* tensor) : tensor_(tensor) {}
+  Given(DLManagedTensor* tensor, bool is_own) : tensor_(tensor), is_own_(is_own) {}
   ~Given() override {
     if (tensor_->deleter != nullptr) tensor_->deleter(tensor_);
   }
   Given(const Given&) = delete;
   Given& operator=(const Given&) = delete;
-  // Two gradients may share memory, which nobody here can see.
-  bool is_alone() const override { return false; }
+  // Two gradients may share memory, which only the program can see.
+  bool is_alone() const override { return is_own_; }
 
  private:
   DLManagedTensor* const tensor_;
+  const bool is_own_;
 };
 
 std::string& failure() {
@@ -242,8 +243,9 @@ Result<void> ForeignTrainee::take(train::PartGradients& gradients, ForeignGradie
 }
 
 Result<void> ForeignTrainee::take_given(train::PartGradients& gradients, std::uint32_t parameter,
-                                        DLManagedTensor* tensor, std::uint64_t samples) const {
-  auto holder = std::make_shared<Given>(tensor);
+                                        DLManagedTensor* tensor, bool is_own,
+                                        std::uint64_t samples) const {
+  auto holder = std::make_shared<Given>(tensor, is_own);
   EDL_TRY(const train::StateTensor read, read_tensor("a gradient", tensor->dl_tensor));
   if (parameter < order_.size()) {
     const auto [segment, i] = order_[parameter];
@@ -257,15 +259,15 @@ Result<void> ForeignTrainee::take_given(train::PartGradients& gradients, std::ui
 }
 
 // Also behind one that cannot be taken: what is given has to be freed.
-Result<void> ForeignTrainee::take_all(train::PartGradients& gradients, const void* const* numbers,
-                                      DLManagedTensor* const* given, std::uint64_t samples) const {
+Result<void> ForeignTrainee::take_all(train::PartGradients& gradients, const ForeignGradients& all,
+                                      std::uint64_t samples) const {
   Result<void> out;
   for (std::uint32_t i = 0; i < order_.size(); ++i) {
     Result<void> taken;
-    if (given[i] != nullptr) {
-      taken = take_given(gradients, i, given[i], samples);
-    } else if (numbers[i] != nullptr) {
-      taken = take(gradients, {i, numbers[i], samples, nullptr});
+    if (all.given[i] != nullptr) {
+      taken = take_given(gradients, i, all.given[i], all.is_own[i] != 0, samples);
+    } else if (all.numbers[i] != nullptr) {
+      taken = take(gradients, {i, all.numbers[i], samples, nullptr});
     }
     if (out.ok()) out = std::move(taken);
   }

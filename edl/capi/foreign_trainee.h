@@ -38,6 +38,14 @@ struct ForeignGradient {
   std::shared_ptr<const train::GradientHolder> holder{};
 };
 
+// By parameter: numbers, or a tensor that is ours from now on, or neither; and whether nobody else
+// sees what is in the tensor.
+struct ForeignGradients {
+  const void* const* numbers = nullptr;
+  DLManagedTensor* const* given = nullptr;
+  const std::uint8_t* is_own = nullptr;
+};
+
 class ForeignTrainee final : public train::Trainee {
  public:
   ForeignTrainee(const edl_calls& calls, void* context, Description description);
@@ -48,10 +56,9 @@ class ForeignTrainee final : public train::Trainee {
   Result<void> take(train::PartGradients& gradients, ForeignGradient gradient) const;
   // One that is ours from now on, whatever this answers.
   Result<void> take_given(train::PartGradients& gradients, std::uint32_t parameter,
-                          DLManagedTensor* tensor, std::uint64_t samples) const;
-  // By parameter: numbers, or a tensor that is ours from now on, or neither.
-  Result<void> take_all(train::PartGradients& gradients, const void* const* numbers,
-                        DLManagedTensor* const* given, std::uint64_t samples) const;
+                          DLManagedTensor* tensor, bool is_own, std::uint64_t samples) const;
+  Result<void> take_all(train::PartGradients& gradients, const ForeignGradients& all,
+                        std::uint64_t samples) const;
   const Description& description() const { return description_; }
   const Facts& facts() const { return facts_; }
   const edl_calls& calls() const { return calls_; }

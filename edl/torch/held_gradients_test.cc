@@ -7,16 +7,34 @@ namespace {
 constexpr std::uint32_t kParts = 4;
 constexpr std::uint64_t kSamples = 12;
 
-// The gradients of `a` and `b` are the same numbers, and autograd gives them the same memory.
+// Numbers of the program's own that are a gradient.
+Tensor pull() {
+  static const Tensor numbers = ::torch::linspace(-1, 1, 6).requires_grad_(false);
+  return numbers;
+}
+struct Pull : ::torch::autograd::Function<Pull> {
+  static Tensor forward(::torch::autograd::AutogradContext*, const Tensor& x) { return x * 1; }
+  static ::torch::autograd::variable_list backward(::torch::autograd::AutogradContext*,
+                                                   const ::torch::autograd::variable_list&) {
+    return {pull()};
+  }
+};
+
+// The gradients of `a` and `b` are the same numbers, and autograd gives them the same memory. That
+// of `c` is the program's.
 struct Shared : nn::Module {
   Shared() {
     a = register_parameter("a", ::torch::randn({2, 3}));
     b = register_parameter("b", ::torch::randn({3, 2}));
+    c = register_parameter("c", ::torch::randn({2, 3}));
     output = register_module("output", nn::Linear(6, 3));
   }
-  Tensor forward(const Tensor& x) { return output->forward(x * (a.view({6}) + b.view({6}))); }
+  Tensor forward(const Tensor& x) {
+    return output->forward(x * (a.view({6}) + b.view({6})) + Pull::apply(c.view({6})));
+  }
   Tensor a;
   Tensor b;
+  Tensor c;
   nn::Linear output{nullptr};
 };
 
@@ -76,10 +94,12 @@ Bytes sum_of_parts(bool holds) {
 }
 
 TEST(HeldGradients, sums_that_are_made_in_their_memory_are_the_same) {
+  const Tensor before = pull().clone();
   EXPECT_EQ(sum_of_parts(true), sum_of_parts(false));
+  EXPECT_TRUE(pull().equal(before));
 }
 
-TEST(HeldGradients, memory_that_two_parameters_share_is_left_alone) {
+TEST(HeldGradients, memory_that_others_see_is_left_alone) {
   const auto trainee = shared_trainee();
   const collective::Layout layout(trainee->segments());
   train::NodeSums sums(layout);
@@ -87,7 +107,7 @@ TEST(HeldGradients, memory_that_two_parameters_share_is_left_alone) {
   sums.open(model::LogicalWorker(0), {.count = trainee->gradient_segments()});
   Noting sink(sums, true);
   ASSERT_TRUE(trainee->compute(part(0), {sums.room(), &sink}).ok());
-  ASSERT_EQ(sink.pieces.size(), 4U);
+  ASSERT_EQ(sink.pieces.size(), 5U);
   int alone = 0;
   for (const train::GradientPiece& piece : sink.pieces) {
     const auto shares = std::ranges::count_if(sink.pieces, [&](const train::GradientPiece& other) {

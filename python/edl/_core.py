@@ -113,7 +113,7 @@ def declare(library: ctypes.CDLL) -> None:
             ("edl_fail", None, [c_char_p]),
             ("edl_gradient", c_int, [c_void_p, c_uint32, c_void_p, c_uint64]),
             ("edl_gradient_given", c_int, [c_void_p, c_uint32, c_void_p, c_uint64]),
-            ("edl_gradients", c_int, [c_void_p, c_void_p, c_void_p, c_uint64]),
+            ("edl_gradients", c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_uint64]),
             ("edl_trainee_new", c_void_p, [POINTER(Calls), c_void_p, c_char_p]),
             ("edl_trainee_free", None, [c_void_p]),
             ("edl_trainee_add", c_int, [c_void_p, c_int, c_char_p, POINTER(Tensor)]),

@@ -4,11 +4,13 @@ summed and sent while the rest is computed."""
 from __future__ import annotations
 
 import ctypes
+from sys import getrefcount
 from typing import Any
 
 import torch
 
 from edl import _core, errors
+from edl._own import is_own
 
 _GIVEN_BYTES = 64 << 10  # what is smaller is copied sooner than given away
 _CAPSULE, _USED_CAPSULE = b"dltensor", b"used_dltensor"
@@ -34,6 +36,7 @@ class Gradients:
         pointers = ctypes.c_void_p * len(parameters)
         self._nothing = bytes(ctypes.sizeof(pointers))
         self._numbers, self._tensors = pointers(), pointers()  # of those that are handed over
+        self._is_own = (ctypes.c_uint8 * len(parameters))()
         self._computing: int | None = None  # the part that gradients go to while backward runs
         self._samples = 0
         self._given: set[int] = set()
@@ -112,18 +115,19 @@ class Gradients:
                 dense = self._dense(i)
             else:
                 parameter.grad = None
-            kept.append((i, dense, is_small))
+            own = not is_small and is_own(getrefcount(dense), dense)
+            kept.append((i, dense, is_small, own))
         if not kept:
             return False
         numbers, tensors = self._numbers, self._tensors
         ctypes.memmove(numbers, self._nothing, len(self._nothing))
         ctypes.memmove(tensors, self._nothing, len(self._nothing))
-        for i, dense, is_small in kept:
+        for i, dense, is_small, own in kept:
             if is_small:
                 numbers[i] = dense.data_ptr()
             else:
-                tensors[i] = _given_away(dense)
-        code = self._hand_over_these(computing, numbers, tensors, samples)
+                tensors[i], self._is_own[i] = _given_away(dense), own
+        code = self._hand_over_these(computing, numbers, tensors, self._is_own, samples)
         if code:
             _core.check(code)
         return True

@@ -164,14 +164,24 @@ class Interplay(Scene):
 class Gradients(Scene):
     """Large ones are given to the core, which reads them later; small ones are copied."""
     TEXT = """
+PULL = torch.linspace(-0.01, 0.01, 10)
+class Pull(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+    @staticmethod
+    def backward(ctx, _):
+        return PULL.detach()  # memory that is the program's
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.first = torch.nn.Linear(64, 10)
         self.one = torch.nn.Parameter(torch.zeros(2, 5))  # backward gives both the same memory
         self.other = torch.nn.Parameter(torch.zeros(10))
+        self.drawn = torch.nn.Parameter(torch.zeros(10))
     def forward(self, x):
-        return self.first(x) + (self.one.view(10) + self.other.view(10))
+        return (self.first(x) + (self.one.view(10) + self.other.view(10))
+                + Pull.apply(self.drawn))
 def model():
     net = Net()
     return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)}
