@@ -104,8 +104,7 @@ edl_code edl_gradients(edl_computing* computing, const void* const* numbers,
   if (computing == nullptr || numbers == nullptr || given == nullptr || is_own == nullptr) {
     return told(Error{Code::kInvalid, "gradients without numbers"});
   }
-  return told(
-      computing->trainee.take_all(computing->gradients, {numbers, given, is_own}, samples));
+  return told(computing->trainee.take_all(computing->gradients, {numbers, given, is_own}, samples));
 }
 
 edl_trainee* edl_trainee_new(const edl_calls* calls, void* context, const char* description) {
