@@ -187,7 +187,7 @@ template <class Stored, class Value>
 double sum_of_squares(ConstBytes numbers, Value value_of) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
-  std::array<Stored, kLanes> stored;
+  std::array<Stored, kLanes> stored{};
   const auto take = [&](std::size_t lanes) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const auto value = static_cast<double>(value_of(stored[lane]));
