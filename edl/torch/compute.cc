@@ -25,15 +25,12 @@ std::vector<Wish> wishes_of(const train::Part& part) {
   return out;
 }
 
-// Autograd may give the same memory to several parameters, or memory of the program; a view holds
-// what it is a view of.
+// Autograd may give the same memory to several parameters, or memory of the program.
 class Held final : public train::GradientHolder {
  public:
   explicit Held(Tensor gradient) : gradient_(std::move(gradient)) {}
   bool is_alone() const override {
-    if (gradient_.use_count() != 1) return false;
-    if (!gradient_.is_view()) return gradient_.storage().use_count() == 1;
-    return gradient_.storage().use_count() == 2 && gradient_._base().use_count() == 1;
+    return gradient_.use_count() == 1 && gradient_.storage().use_count() == 1;
   }
 
  private:

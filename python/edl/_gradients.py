@@ -28,11 +28,8 @@ class Gradients:
         library = _core.library()
         self._copy, self._give = library.edl_gradient, library.edl_gradient_given
         self._hand_over_these = library.edl_gradients
-        self._dtypes = [parameter.dtype for _, parameter in parameters]
         self._is_small = [parameter.numel() * parameter.element_size() < _GIVEN_BYTES
                           for _, parameter in parameters]
-        self._wanted = list(zip(range(len(parameters)), (each for _, each in parameters),
-                                self._dtypes, self._is_small))
         pointers = ctypes.c_void_p * len(parameters)
         self._nothing = bytes(ctypes.sizeof(pointers))
         self._numbers, self._tensors = pointers(), pointers()  # of those that are handed over
@@ -107,14 +104,10 @@ class Gradients:
     def _hand_over_all(self, computing: int, samples: int) -> bool:
         """Those that are there, in one call; whether there were any."""
         kept = []  # until they are read
-        for i, parameter, dtype, is_small in self._wanted:
-            dense = parameter.grad
+        for i, is_small in enumerate(self._is_small):
+            dense = self._dense(i)
             if dense is None:
                 continue
-            if dense.is_sparse or dense.dtype is not dtype or not dense.is_contiguous():
-                dense = self._dense(i)
-            else:
-                parameter.grad = None
             own = not is_small and is_own(getrefcount(dense), dense)
             kept.append((i, dense, is_small, own))
         if not kept:
@@ -142,8 +135,8 @@ class Gradients:
         if dense.is_sparse:
             raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be summed; "
                                       "use a dense one (sparse=False)")
-        if dense.dtype is not self._dtypes[i] or not dense.is_contiguous():
-            dense = dense.to(self._dtypes[i]).contiguous()
+        if dense.dtype is not parameter.dtype or not dense.is_contiguous():
+            dense = dense.to(parameter.dtype).contiguous()
         return dense
 
 
