@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,12 @@ struct Array {
 // Of an array of at least one dimension.
 std::uint64_t rows(const Array& array);
 std::size_t row_bytes(const Array& array);
-// Row i with its numbers as this machine has them. `into` is of row_bytes.
+// Rows with their numbers as this machine has them. `into` is of row_bytes for each.
 void copy_row(const Array& array, std::uint64_t i, ByteSpan into);
+void copy_rows(const Array& array, std::span<const std::uint64_t> wanted, ByteSpan into);
+// As they are, of `count` rows that lie one behind the other.
+void copy_rows(ConstBytes all, std::uint64_t count, std::span<const std::uint64_t> wanted,
+               ByteSpan into);
 
 // An array over bytes that must be exactly as many as dtype and shape ask for.
 Result<Array> array_over(Dtype dtype, Shape shape, ConstBytes bytes);

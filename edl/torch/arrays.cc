@@ -36,12 +36,7 @@ Tensor rows_of(const data::Array& array, std::span<const std::uint64_t> samples)
   std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
   shape.front() = static_cast<std::int64_t>(samples.size());
   Tensor out = ::torch::empty(shape, type_of(array.dtype));
-  const std::size_t length = data::row_bytes(array);
-  auto* at = static_cast<std::byte*>(out.data_ptr());
-  for (const std::uint64_t sample : samples) {
-    data::copy_row(array, sample, {at, length});
-    at += length;
-  }
+  data::copy_rows(array, samples, {static_cast<std::byte*>(out.data_ptr()), out.nbytes()});
   return out;
 }
 

@@ -1,34 +1,21 @@
 #include "edl/torch/dataset.h"
 
-#include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "edl/base/text.h"
+#include "edl/data/array.h"
 #include "edl/train/builtin/digits.h"
 
 namespace edl::torch {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kAskedBytes = 4096;  // behind that the machine sees by itself what is read
-
-// Samples lie where nobody expects them: the next one is asked for while one is copied.
-::torch::Tensor rows(const ::torch::Tensor& all, std::span<const std::uint64_t> samples) {
+::torch::Tensor rows_of(const ::torch::Tensor& all, std::span<const std::uint64_t> samples) {
   std::vector<std::int64_t> shape = all.sizes().vec();
-  shape[0] = static_cast<std::int64_t>(samples.size());
+  shape.front() = static_cast<std::int64_t>(samples.size());
   ::torch::Tensor out = ::torch::empty(shape, all.options());
-  if (out.nbytes() == 0) return out;
-  const std::size_t bytes = out.nbytes() / samples.size();
-  const auto* const from = static_cast<const std::byte*>(all.data_ptr());
-  auto* into = static_cast<std::byte*>(out.data_ptr());
-  for (std::size_t i = 0; i < samples.size(); ++i, into += bytes) {
-    const std::byte* const next = from + samples[std::min(i + 1, samples.size() - 1)] * bytes;
-    for (std::size_t at = 0; at < std::min(bytes, kAskedBytes); at += kLineBytes) {
-      __builtin_prefetch(next + at);
-    }
-    std::memcpy(into, from + samples[i] * bytes, bytes);
-  }
+  data::copy_rows({static_cast<const std::byte*>(all.data_ptr()), all.nbytes()},
+                  static_cast<std::uint64_t>(all.size(0)), samples,
+                  {static_cast<std::byte*>(out.data_ptr()), out.nbytes()});
   return out;
 }
 
@@ -38,8 +25,7 @@ class Tensors final : public Dataset {
 
   std::uint64_t size() const override { return static_cast<std::uint64_t>(x_.size(0)); }
   Result<Batch> batch(std::span<const std::uint64_t> samples, const Draw&) const override {
-    EDL_CHECK(samples.empty() || std::ranges::max(samples) < size());
-    return Batch{rows(x_, samples), rows(y_, samples)};
+    return Batch{rows_of(x_, samples), rows_of(y_, samples)};
   }
 
  private:
