@@ -46,7 +46,8 @@ class Kernel:
 
     def run(self, cell):
         """What it printed, and the error that it ended with, or None."""
-        asked = self.client.execute(cell)
+        # Else a kernel passes over what it is asked in the moment after an error.
+        asked = self.client.execute(cell, stop_on_error=False)
         said, error = "", None
         while True:
             try:
