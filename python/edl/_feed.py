@@ -82,8 +82,8 @@ class ArrayFeed(Feed):
 
     def batch(self, loaded: Sequence[Any]) -> tuple[Any, ...]:
         index = torch.as_tensor(loaded, dtype=torch.int64)
-        return tuple(array.index_select(0, index) if isinstance(array, torch.Tensor)
-                     else _rows(array, index) for array in self.arrays)
+        return tuple([array.index_select(0, index) if isinstance(array, torch.Tensor)
+                      else _rows(array, index) for array in self.arrays])
 
 
 class DatasetFeed(Feed):

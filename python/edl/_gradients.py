@@ -14,6 +14,7 @@ from edl._own import is_own
 
 _GIVEN_BYTES = 64 << 10  # what is smaller is copied sooner than given away
 _CAPSULE, _USED_CAPSULE = b"dltensor", b"used_dltensor"
+_to_capsule = torch.utils.dlpack.to_dlpack
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 _rename = ctypes.pythonapi.PyCapsule_SetName
@@ -30,6 +31,8 @@ class Gradients:
         self._hand_over_these = library.edl_gradients
         self._is_small = [parameter.numel() * parameter.element_size() < _GIVEN_BYTES
                           for _, parameter in parameters]
+        self._each = [(i, parameter, is_small) for i, ((_, parameter), is_small)
+                      in enumerate(zip(parameters, self._is_small))]
         pointers = ctypes.c_void_p * len(parameters)
         self._nothing = bytes(ctypes.sizeof(pointers))
         self._numbers, self._tensors = pointers(), pointers()  # of those that are handed over
@@ -103,46 +106,55 @@ class Gradients:
 
     def _hand_over_all(self, computing: int, samples: int) -> bool:
         """Those that are there, in one call; whether there were any."""
-        kept = []  # until they are read
-        for i, is_small in enumerate(self._is_small):
-            dense = self._dense(i)
-            if dense is None:
-                continue
-            own = not is_small and is_own(getrefcount(dense), dense)
-            kept.append((i, dense, is_small, own))
-        if not kept:
-            return False
-        numbers, tensors = self._numbers, self._tensors
+        numbers, tensors, owned = self._numbers, self._tensors, self._is_own
         ctypes.memmove(numbers, self._nothing, len(self._nothing))
         ctypes.memmove(tensors, self._nothing, len(self._nothing))
-        for i, dense, is_small, own in kept:
+        kept = []  # until they are read
+        places: dict[int, int] = {}  # of those that are given
+        found = False
+        for i, parameter, is_small in self._each:
+            dense = parameter.grad
+            if dense is None:
+                continue
+            found = True
+            parameter.grad = None
+            if (dense.dtype is not parameter.dtype or dense.is_sparse
+                    or not dense.is_contiguous()):
+                dense = self._made_dense(i, dense)
             if is_small:
                 numbers[i] = dense.data_ptr()
+                kept.append(dense)
             else:
-                tensors[i], self._is_own[i] = _given_away(dense), own
-        code = self._hand_over_these(computing, numbers, tensors, self._is_own, samples)
+                owned[i] = is_own(getrefcount(dense), dense)
+                tensors[i] = _given_away(dense)
+                other = places.setdefault(dense.data_ptr(), i)
+                if other != i:  # one tensor as the gradient of two
+                    owned[other] = owned[i] = False
+        if not found:
+            return False
+        code = self._hand_over_these(computing, numbers, tensors, owned, samples)
         if code:
             _core.check(code)
         return True
 
     def _dense(self, i: int) -> torch.Tensor | None:
         """The gradient as the core takes it; the parameter has it no longer."""
-        name, parameter = self._parameters[i]
+        parameter = self._parameters[i][1]
         dense = parameter.grad
-        if dense is None:
-            return None
         parameter.grad = None
-        if dense.is_sparse:
+        return None if dense is None else self._made_dense(i, dense)
+
+    def _made_dense(self, i: int, gradient: torch.Tensor) -> torch.Tensor:
+        name, parameter = self._parameters[i]
+        if gradient.is_sparse:
             raise errors.InvalidError(f"the gradient of {name} is sparse, which cannot be summed; "
                                       "use a dense one (sparse=False)")
-        if dense.dtype is not parameter.dtype or not dense.is_contiguous():
-            dense = dense.to(parameter.dtype).contiguous()
-        return dense
+        return gradient.to(parameter.dtype).contiguous()
 
 
 def _given_away(tensor: torch.Tensor) -> int:
     """A DLManagedTensor that the core frees."""
-    capsule = torch.utils.dlpack.to_dlpack(tensor)
+    capsule = _to_capsule(tensor)
     pointer: int = _pointer_of(capsule, _CAPSULE)
     _rename(capsule, _USED_CAPSULE)
     return pointer

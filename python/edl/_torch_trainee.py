@@ -40,6 +40,7 @@ class TorchTrainee:
         self._lay_out()
         self._reduced: dict[int, torch.Tensor] = {}
         self._flat: dict[int, torch.Tensor] = {}
+        self._index: dict[int, torch.Tensor] = {}  # of samples, by how many
         self._has_begun = False  # to compute, in this worker
         self._loaders: Loaders | None = None
         self._members = 1  # who is alone sends nothing, and need not hurry
@@ -141,6 +142,8 @@ class TorchTrainee:
         loss, measured = answer if isinstance(answer, tuple) else (answer, {})
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             raise errors.InvalidError("forward must return the mean loss: one number, as a tensor")
+        if not self.metrics:
+            return loss, []
         missing = [name for name in self.metrics if name not in measured]
         if missing:
             raise errors.InvalidError(f"forward did not measure {missing[0]}, which is among the "
@@ -165,11 +168,14 @@ class TorchTrainee:
             return self._loaders.take(wanted)
         return self.data.load(wanted.samples, wanted.seed, wanted.epoch)
 
-    def _loaded(self, part: _core.Part) -> Any:
-        if not self.data.takes_index or part.samples == 0:
+    def _loaded(self, part: _core.Part, samples: int) -> Any:
+        if not self.data.takes_index or samples == 0:
             return self._load(wanted_by(part))
-        address = ctypes.addressof(part.indices.contents)
-        return tensor_at(address, part.samples, torch.int64)
+        index = self._index.get(samples)
+        if index is None:
+            index = self._index[samples] = torch.empty(samples, dtype=torch.int64)
+        ctypes.memmove(index.data_ptr(), part.indices, samples * 8)
+        return index
 
     def upcoming(self, part: _core.Part) -> None:
         if self._loaders is not None:
@@ -185,8 +191,8 @@ class TorchTrainee:
             if not module.training:
                 self._train_all()
                 break
-        loaded = self._loaded(part)
         samples, micro_batch = part.samples, part.micro_batch
+        loaded = self._loaded(part, samples)
         is_whole = samples <= micro_batch
         seed_all(part.random_seed)
         sums = [0.0] * len(self.metrics)
@@ -204,7 +210,8 @@ class TorchTrainee:
                     f"samples with edl data step --step={part.step}")
             self.gradients.backward(loss, computing, size, streams=is_whole and self._members > 1)
             total += value * size
-            sums = [before + metric * size for before, metric in zip(sums, metrics)]
+            if metrics:
+                sums = [before + metric * size for before, metric in zip(sums, metrics)]
         measured.loss = total
         for i, number in enumerate(sums):
             measured.metrics[i] = number
