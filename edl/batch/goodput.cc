@@ -46,8 +46,8 @@ std::optional<BatchChoice> better_batch(const StepTime& time, double noise_scale
     if (at >= static_cast<double>(bounds.most)) break;
   }
   if (best.gain < kGainMin) return std::nullopt;
-  best.reason = text("a batch of ", best.global, " instead of ", present, " trains ",
-                     static_cast<int>(std::lround((best.gain - 1) * 100)),
+  best.reason = text("a ", best.global > present ? "larger" : "smaller", " batch than ", present,
+                     " trains ", static_cast<int>(std::lround((best.gain - 1) * 100)),
                      " % more: the noise scale is ", std::llround(noise_scale), " samples");
   return best;
 }

@@ -295,7 +295,7 @@ model::View Core::plan(const Ids& members) const {
   next.position = here_.position;
   const std::optional<Terms> before = terms_before();
   const auto chosen = chosen_batch_ || !before ? chosen_batch_ : before->batch;
-  next.batch = rules_.batch_of(members.size(), chosen);
+  next.batch = rules_.batch_at(here_, members.size(), chosen);
   const double factor = rules_.lr_factor(next.batch);
   const batch::Rate rate = before ? batch::next_rate(before->rate, factor, next.first_step)
                                   : batch::Rate{.factor = factor};

@@ -139,6 +139,29 @@ TEST(Change, who_could_not_publish_looks_whether_it_still_leads) {
   EXPECT_TRUE(a.sent(Kind::kPrepare));
 }
 
+TEST(Batch, another_one_leaves_nobody_alone_with_a_sample) {
+  Rules adaptive = rules();
+  adaptive.policy = model::BatchPolicy::kAdaptive;
+  adaptive.batch = 16;
+  adaptive.batch_max = 64;
+  adaptive.samples_never_alone = 1000;
+  Bench a = Bench::member("a", {"a", "b"}, "a", adaptive);
+  a.core.on_batch(27, "it trains more");
+  const auto announced = a.take_all<Announce>();
+  ASSERT_EQ(announced.size(), 1U);
+  a.core.on_announced(true);
+  a.core.on_completed(after(6));
+  a.promise("b", 10, announced[0].generation.value(), 6);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  const model::View& view = published[0].view;
+  EXPECT_NE(view.batch.global, 27U);  // 1000 in steps of 27 leave a single one
+  for (const std::uint64_t left : {1000 - view.position, std::uint64_t{1000}}) {
+    const std::uint64_t rest = left % view.batch.global;
+    EXPECT_TRUE(rest == 0 || rest >= 16) << rest << " of " << left << " by " << view.batch.global;
+  }
+}
+
 // Joins.
 
 TEST(Batch, another_one_that_trains_more_comes_with_a_view_of_the_same_members) {

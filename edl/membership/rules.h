@@ -19,6 +19,8 @@ struct Rules {
   std::uint64_t batch = 1;                   // global, or of each member under linear and capped
   std::optional<std::uint64_t> batch_max{};  // global
   std::optional<std::uint64_t> micro{};      // samples of a micro batch; else a part is one
+  // Of an epoch, when nobody may see a single one of them: the model normalises them by each other.
+  std::optional<std::uint64_t> samples_never_alone{};
   model::RateRule lr_rule = model::RateRule::kNone;
   std::uint64_t warmup_samples = 0;
   std::optional<std::uint64_t> steps{};   // ends after so many
@@ -31,6 +33,10 @@ struct Rules {
   // Of a view with so many members. `chosen` is for the policy adaptive.
   model::Batch batch_of(std::size_t members,
                         std::optional<std::uint64_t> chosen = std::nullopt) const;
+  // Of a view that begins here: what is chosen is changed a little where it would leave somebody
+  // alone with a sample.
+  model::Batch batch_at(const model::Position& here, std::size_t members,
+                        std::optional<std::uint64_t> chosen) const;
   // Where the factor of the learning rate stays with such a batch.
   double lr_factor(const model::Batch& batch_of_view) const;
   // As many members as were asked for, within the limits.

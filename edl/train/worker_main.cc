@@ -172,6 +172,9 @@ class Process final : public wire::FrameReceiver {
     const auto difference = model::fingerprint_difference(fingerprint_, setup->fingerprint);
     if (!difference.empty()) return refuse(difference);
     setup->options.fingerprint = fingerprint_;
+    if (!trainee_.takes_one_sample() && trainee_.samples().is_known()) {
+      setup->options.membership.rules.samples_never_alone = trainee_.samples().known();
+    }
     setup->options.membership.pid = os::process_id();
     store_ = std::make_unique<store::EtcdStore>(system_, std::move(setup->store));
     worker_ = std::make_unique<Worker>(
