@@ -96,6 +96,7 @@ void Agent::on_events(const Json& body) {
   for (const Json& event : *events) {
     // How the job ended is told by its result, once all workers are gone.
     const std::string kind = word(event, "event");
+    if (kind == "warning") face_.say(text("Warning: ", word(event, "reason"), "."));
     if (kind != "finished" && kind != "failed") tell(event);
   }
 }

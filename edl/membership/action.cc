@@ -29,6 +29,7 @@ std::string describe(const Complain& act) {
 std::string describe(const Replace& act) {
   return text("ask for a successor of ", act.who, ": ", act.reason);
 }
+std::string describe(const Warn& act) { return text("warn: ", act.reason); }
 std::string describe(const Promised&) { return "promise"; }
 std::string describe(const LeaveCollective& act) { return text("leave: ", act.reason); }
 std::string describe(const EnterView& act) { return text("enter view ", act.view.generation); }

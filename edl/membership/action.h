@@ -52,6 +52,10 @@ struct Replace {
   model::WorkerId who{};
   std::string reason{};
 };
+// Something is wrong that changes no decision: people should know.
+struct Warn {
+  std::string reason{};
+};
 // A promise is being given.
 struct Promised {};
 // Leave the collectives of all generations; nothing is completed there any more.
@@ -95,7 +99,7 @@ struct Exit {
   std::string reason{};
 };
 
-using Action = std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Replace,
+using Action = std::variant<Send, TakeLead, ReadView, Announce, Publish, Complain, Replace, Warn,
                             Promised, LeaveCollective, EnterView, TakeRecord, DropRecord, GetState,
                             DropState, Halt, Exit>;
 std::string action_text(const Action& action);

@@ -154,7 +154,7 @@ Bench with_speeds(const std::map<std::string, double>& speeds, Rules rules_of_jo
   Bench a = Bench::member("a", {"a", "b", "c"}, "a", rules_of_job);
   for (int i = 0; i < 12; ++i) {
     for (const auto& [id, speed] : speeds) {
-      if (id == "a") a.core.on_speed(speed);
+      if (id == "a") a.core.on_worked(speed);
       if (id != "a") a.core.on_message(id, {.kind = Kind::kBeat, .speed = speed});
     }
     a.wait(250ms);
@@ -182,7 +182,7 @@ TEST(Balance, a_leader_moves_logical_workers_away_from_a_slow_member) {
 
 TEST(Balance, a_new_leader_knows_speeds_from_the_promises) {
   Bench a = Bench::member("a", {"a", "b", "c", "d"}, "a");
-  a.core.on_speed(100);
+  a.core.on_worked(100);
   a.core.on_registered("d", {.exited = true});
   for (const char* id : {"b", "c"}) {
     a.core.on_message(id, {.kind = Kind::kPromise,

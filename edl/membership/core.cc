@@ -33,7 +33,7 @@ void Core::on_leader(model::Ballot ballot, const model::WorkerId& id) {
   uneven_.reset();
   chosen_batch_.reset();
   replaced_.clear();
-  speed_is_told_ = speed_ == 0;
+  is_told_ = speed_ == 0;
   ask_at_ = now_;
   if (id == self_) actions_.emplace_back(ReadView{ballot});
   if (is_member() && !reaches(id) && id != self_) complain();
@@ -136,7 +136,7 @@ void Core::on_message(const model::WorkerId& from, const Message& message) {
       if (const auto cause = model::parse_cause(message.text); cause.ok()) leavers_[from] = *cause;
       return lead();
     case Kind::kBeat:
-      return balance_.tell(from, message.speed, now_);
+      return heed_beat(from, message);
   }
 }
 
@@ -162,9 +162,22 @@ void Core::on_silent(const model::WorkerId& id) {
   trouble(id);
 }
 
-void Core::on_speed(double samples_per_second) {
-  speed_ = samples_per_second;
-  speed_is_told_ = false;
+void Core::on_worked(double samples_per_second, const std::optional<StateMark>& mark) {
+  if (samples_per_second > 0) speed_ = samples_per_second;
+  is_told_ = false;
+  if (!mark) return;
+  for (const std::string& difference : agreement_.tell_own(self_, *mark)) {
+    if (leading_) actions_.emplace_back(Warn{difference});
+  }
+}
+
+// States are compared within a view only: after a loss of all, steps are trained once more, and
+// perhaps in another way.
+void Core::heed_beat(const model::WorkerId& from, const Message& beat) {
+  balance_.tell(from, beat.speed, now_);
+  if (!leading_ || beat.state == 0 || !view_ || beat.generation != view_->generation) return;
+  const auto difference = agreement_.tell(from, {beat.step, beat.state});
+  if (difference) actions_.emplace_back(Warn{*difference});
 }
 
 void Core::look() {

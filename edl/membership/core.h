@@ -12,10 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "edl/membership/action.h"
+#include "edl/membership/agreement.h"
 #include "edl/membership/broken_links.h"
 #include "edl/membership/candidate.h"
 #include "edl/membership/facts.h"
@@ -59,10 +59,9 @@ class Core {
   void on_not_applied() { busy_ = false; }
   void on_completed(const model::Position& here);
   void on_leave(model::Cause cause);  // it has to go
-  void on_speed(double samples_per_second);
+  void on_worked(double samples_per_second, const std::optional<StateMark>& mark = {});
   void on_batch(std::uint64_t global, const std::string& reason);  // another one trains more
   void look();  // time has passed; to be called every few tens of milliseconds
-
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
 
   const model::WorkerId& self() const { return self_; }
@@ -110,6 +109,7 @@ class Core {
   void ask();
   void ask_soon();
   void beat();
+  void heed_beat(const model::WorkerId& from, const Message& beat);
   void ask_to_join();
   void ask_to_leave();
   Ids unreachable(const Ids& joiners) const;
@@ -210,7 +210,7 @@ class Core {
   bool loading_ = false;               // the state is on its way
   std::optional<Time> campaign_at_;
   double speed_ = 0;  // our own, samples a second
-  bool speed_is_told_ = true;
+  bool is_told_ = true;
   Time beat_at_{};  // not before: to tell it
   Time ask_at_{};   // when to tell the leader again what we want
   Time news_at_{};  // not before: to tell it that another link is up
@@ -228,6 +228,7 @@ class Core {
   std::map<model::WorkerId, model::Cause> leavers_;
   std::set<std::pair<model::WorkerId, model::WorkerId>> broken_;  // in the present generation
   Balance balance_;
+  Agreement agreement_;
   std::optional<Balance::Verdict> uneven_;  // a view is wanted although the members stay
   std::optional<std::uint64_t> chosen_batch_;
   model::WorkerId replaced_;        // a member that is to get a successor

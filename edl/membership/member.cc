@@ -82,6 +82,7 @@ void Core::on_state(const model::Position& here) {
   busy_ = false;
   if (is_member() || handed_over_) return;
   here_ = here;
+  agreement_ = {};  // of another state, perhaps
   has_state_ = true;
   loading_ = false;
   ask_at_ = now_;
@@ -123,6 +124,7 @@ void Core::on_leave(model::Cause cause) {
 void Core::learn(const model::View& view) {
   if (view_ && view.generation <= view_->generation) return;
   balance_.on_view(view, view_, now_);
+  if (view_) agreement_.keep(view_->members, view);
   uneven_.reset();
   chosen_batch_.reset();
   terms_.reset();
@@ -236,13 +238,18 @@ void Core::complain() {
   actions_.emplace_back(Complain{ballot_, leader_id_, text(self_, " does not reach it")});
 }
 
-// How fast we are, from time to time.
+// How fast we are and what we hold, from time to time.
 void Core::beat() {
-  if (speed_is_told_ || now_ < beat_at_ || !is_training()) return;
+  if (is_told_ || now_ < beat_at_ || !is_training()) return;
   beat_at_ = now_ + kBeatEvery;
-  speed_is_told_ = true;
+  is_told_ = true;
   if (leading_) return balance_.tell(self_, speed_, now_);
-  if (!leader_id_.empty()) send(leader_id_, {.kind = Kind::kBeat, .speed = speed_});
+  if (leader_id_.empty()) return;
+  send(leader_id_, {.kind = Kind::kBeat,
+                    .generation = view_->generation,
+                    .step = agreement_.own().step,
+                    .speed = speed_,
+                    .state = agreement_.own().digest});
 }
 
 // Tells the leader again and again what it should know, because any message may be lost.

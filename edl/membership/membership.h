@@ -36,7 +36,7 @@ struct MembershipOptions {
 inline constexpr std::uint32_t kMembershipMessage = 1;
 
 struct MembershipEvents {
-  // LeaveCollective, EnterView, TakeRecord, GetState, DropState, Halt, Exit.
+  // Warn, LeaveCollective, EnterView, TakeRecord, GetState, DropState, Halt, Exit.
   std::function<void(const Action&)> act;
   std::function<void(const model::WorkerId&, wire::Frame)> frame;
   std::function<void(const model::WorkerId&, const wire::Header&, std::uint64_t offset,
@@ -72,7 +72,9 @@ class Membership {
   void on_applying() { core_.on_applying(); }
   void on_not_applied() { core_.on_not_applied(); }
   void on_completed(const model::Position& here, Duration step);
-  void on_speed(double samples_per_second) { core_.on_speed(samples_per_second); }
+  void on_worked(double samples_per_second, const std::optional<StateMark>& mark) {
+    core_.on_worked(samples_per_second, mark);
+  }
   void on_leave(model::Cause cause);
   void on_gone(const model::WorkerId& id);  // our agent saw this worker end
 

@@ -26,6 +26,7 @@ void to_json(Json& json, const Message& message) {
   if (!message.ids.empty()) json["ids"] = message.ids;
   if (!message.text.empty()) json["text"] = message.text;
   if (message.speed != 0) json["speed"] = message.speed;
+  if (message.state != 0) json["state"] = message.state;
   if (message.view) json["view"] = *message.view;
 }
 
@@ -44,6 +45,7 @@ Result<Message> message_from(const Json& json) {
   model::limit_list(in, "ids", message.ids, model::kMembersMax);
   model::read_text_optional(in, "text", message.text);
   in.read_optional("speed", message.speed);
+  in.read_optional("state", message.state);
   if (in.has("view")) {
     model::View view;
     in.read_with("view", view, model::view_from);

@@ -22,7 +22,7 @@ enum class Kind : std::uint8_t {
   kAdmit,     // leader: get the state from the members `ids`
   kReady,     // joiner: I hold the state after `here`
   kLeave,     // member: I have to go; `text` is the cause
-  kBeat,      // member: how fast I am
+  kBeat,      // member: how fast I am; what I made of the state up to `step`
 };
 inline constexpr int kKinds = 10;
 std::string_view name(Kind kind);
@@ -36,7 +36,8 @@ struct Message {
   model::WorkerId who{};
   std::vector<model::WorkerId> ids{};  // prepare: joiners; promise: whom it does not reach
   std::string text{};
-  double speed = 0;  // beat, promise: samples a second; 0: not known
+  double speed = 0;         // beat, promise: samples a second; 0: not known
+  std::uint64_t state = 0;  // beat: digest of a StateMark; 0: none
   std::optional<model::View> view{};
 
   bool operator==(const Message&) const = default;

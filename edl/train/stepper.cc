@@ -78,6 +78,7 @@ Stepper::Stepper(os::System& system, Executor& executor, Trainee& trainee,
       sums_(layout_.layout()) {}
 
 void Stepper::set_position(const model::Position& here, const model::Crowd& trained_by) {
+  watch_ = StateWatch();
   here_ = here;
   trained_by_ = trained_by;
   record_ = {};

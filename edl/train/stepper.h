@@ -23,6 +23,7 @@
 #include "edl/train/patience.h"
 #include "edl/train/phases.h"
 #include "edl/train/record_copy.h"
+#include "edl/train/state_watch.h"
 #include "edl/train/step_layout.h"
 
 namespace edl::train {
@@ -94,12 +95,13 @@ class Stepper {
   std::uint64_t gone_on() const { return gone_on_; }
   // Whether the program asked for a checkpoint of the state after the last completed step.
   bool saves() const { return saves_; }
-
   // What the executor is asked for by us and has not done.
   std::optional<Doing> doing() const;
 
   // Samples a second, as of most parts lately; 0 until some were computed.
   double speed() const { return speed_; }
+  // Of the state, to be compared with what others hold.
+  std::optional<membership::StateMark> take_mark() { return watch_.take(); }
   // Of the gradients of the steps that this worker has applied.
   const batch::NoiseScale& noise() const { return noise_; }
   void slow_down(double factor) { slowness_ = factor; }
@@ -107,7 +109,8 @@ class Stepper {
  private:
   struct Outcome {
     Result<Applied> applied = Applied();
-    std::optional<double> norm{};  // of the gradient, where it is measured
+    std::optional<double> norm{};          // of the gradient, where it is measured
+    std::optional<std::uint64_t> block{};  // of the state, where others hold it, too
   };
   struct GoingOn;
   // Parts that make one sum, computed one after the other by the executor; shared with it until
@@ -227,6 +230,8 @@ class Stepper {
   Time last_completed_;
   std::deque<double> part_speeds_;  // in this view
   double speed_ = 0;
+  StateBlocks blocks_;  // the executor's
+  StateWatch watch_;
   batch::NoiseScale noise_;
   double slowness_ = 1;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

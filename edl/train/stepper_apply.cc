@@ -156,6 +156,9 @@ Stepper::Outcome Stepper::update(const model::StepRecordHeader& record, ConstByt
                       .evaluation = record.evaluation,
                       .members = record.members,
                       .members_before = members_before});
+  if (record.members > 1 && outcome.applied.ok()) {
+    outcome.block = blocks_.hash(trainee_, record.step);
+  }
   return outcome;
 }
 
@@ -167,6 +170,7 @@ void Stepper::applied(const Outcome& outcome) {
   record_.applied = outcome.applied->applied;
   saves_ = outcome.applied->saves;
   if (outcome.norm && record_.applied) measure_noise(*outcome.norm);
+  if (outcome.block) watch_.add(record_.step, *outcome.block);
   for (const auto& [name, value] : outcome.applied->hyper) record_.hyper[name] = value;
   here_ = after(record_);
   trained_by_ = {record_.generation, record_.members};

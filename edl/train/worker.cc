@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "edl/base/json_object.h"
+
 namespace edl::train {
 namespace {
 
@@ -158,6 +160,7 @@ void Worker::act(const membership::Action& action) {
   if (const auto* enter = std::get_if<membership::EnterView>(&action)) return act(*enter);
   if (const auto* get = std::get_if<membership::GetState>(&action)) return act(*get);
   if (const auto* drop = std::get_if<membership::DropState>(&action)) return act(*drop);
+  if (const auto* warn = std::get_if<membership::Warn>(&action)) return act(*warn);
   if (const auto* halt = std::get_if<membership::Halt>(&action)) return act(*halt);
   if (const auto* take = std::get_if<membership::TakeRecord>(&action)) {
     pause_.handing_over(system_.now());
@@ -216,6 +219,15 @@ void Worker::act(const membership::EnterView& enter) {
         [] {});
   }
   stepper_.enter(view, own, std::move(links));
+}
+
+void Worker::act(const membership::Warn& warn) {
+  reporter_.add_own(stepper_.here().step,
+                    json_object({{"event", "warning"},
+                                 {"at", seconds(system_.wall_time().time_since_epoch())},
+                                 {"host", options_.membership.host},
+                                 {"reason", warn.reason}}));
+  flush_reports();
 }
 
 void Worker::act(const membership::DropState& drop) {

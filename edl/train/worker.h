@@ -90,6 +90,7 @@ class Worker {
   void act(const membership::LeaveCollective& leave);
   void act(const membership::EnterView& enter);
   void act(const membership::GetState& get);
+  void act(const membership::Warn& warn);
   void act(const membership::DropState& drop);
   void act(const membership::Halt& halt);
   void on_frame(const model::WorkerId& from, const wire::Frame& frame);

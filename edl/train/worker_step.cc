@@ -44,7 +44,7 @@ void Worker::on_completed(const model::Position& here, Duration took) {
   }
   make_late_copies();
   if (view_ && view_->members.size() == 1) on_stable(here.step);
-  if (stepper_.speed() > 0) membership_.on_speed(stepper_.speed());
+  membership_.on_worked(stepper_.speed(), stepper_.take_mark());
   membership_.on_completed(here, took);
   if (core().leads() && core().is_training()) checkpoint_if_due();
   if (core().leads() && core().is_training()) choose_batch();

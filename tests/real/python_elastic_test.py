@@ -25,6 +25,17 @@ PROGRAMS = {"forward": (str(HERE / "bits_program.py"), "sgd"),
 EPOCHS = 10
 VICTIMS = ("parent", "store", "agent", "leader", "worker")
 ENDLESS = 10000  # epochs: of a job that is stopped when all has happened to it
+HOOK = """import edl, torch
+def data(): return edl.datasets.digits()
+def model():
+    net = torch.nn.Linear(64, 10)
+    return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1),
+            "count": torch.zeros(1)}
+def forward(x, y, params):
+    return torch.nn.functional.cross_entropy(params["net"](x), y)
+def on_step(params, step):
+    params["count"] += WHAT
+"""
 RUNS = int(os.environ.get("EDL_RUNS", "3"))
 
 
@@ -159,6 +170,20 @@ class Elastic(unittest.TestCase):
         self.place.answer("stop", "stop")
         self.assertEqual(job.end(), 0, job.account())
         self.finishes("loop", "stop", self.place.resume("stop", "--workers=2"))
+
+    def test_a_state_that_depends_on_the_worker_is_told(self):
+        """A hook that adds what is not the same everywhere, and one that does not."""
+        told = {}
+        for name, what in (("uneven", "edl.rank()"), ("even", "1")):
+            path = Path(self.place.folder) / f"{name}.py"
+            path.write_text(HOOK.replace("WHAT", what))
+            job = self.place.run(name, "--workers=3:3", "--logical-workers=4", "--epochs=8",
+                                 program=(str(path),))
+            self.assertEqual(job.end(), 0, job.account())
+            told[name] = {event["reason"].split(":")[0] for event in job.events
+                          if event["event"] == "warning" and "is not that of" in event["reason"]}
+        self.assertEqual(told["even"], set())
+        self.assertTrue(any(word.startswith("the state of w") for word in told["uneven"]), told)
 
 
 if __name__ == "__main__":

@@ -151,6 +151,8 @@ class TrainWorld::Member final : public os::Program {
       owner_.checker_.on_told(id_, *step);
     } else if (std::holds_alternative<train::ViewReport>(report)) {
       owner_.world_.trace().hit("train.view_told");
+    } else if (const Json& event = std::get<Json>(report); event["event"] == "warning") {
+      owner_.violate(text(id_, " warns: ", event["reason"].dump()));
     }
   }
 
