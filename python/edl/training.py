@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import itertools
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from edl import _core, errors
+
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,14 +145,24 @@ def _run_here(wanted: Settings) -> dict[str, Any]:
 def _run(command: list[str], is_shown: bool) -> int:
     """The exit code. `is_shown`: what it says goes through Python, which shows it in the cell."""
     sys.stdout.flush()
+    prctl = ctypes.CDLL(None).prctl
+    # In a session of its own, so that a terminal's Ctrl-C comes to it once, through us: a second
+    # one kills its workers. When we die, it stops as if asked to.
     with subprocess.Popen(command, env={**os.environ, "EDL_PYTHON": sys.executable},
                           stdout=subprocess.PIPE if is_shown else None,
-                          stderr=subprocess.STDOUT if is_shown else None, text=True) as running:
-        try:
-            for line in running.stdout or ():
-                print(line, end="", flush=True)
-            return running.wait()
-        except KeyboardInterrupt:
-            running.send_signal(signal.SIGINT)  # it stops the job with a checkpoint
-            running.wait()
-            raise
+                          stderr=subprocess.STDOUT if is_shown else None, text=True,
+                          start_new_session=True, preexec_fn=lambda: prctl(
+                              _PR_SET_PDEATHSIG, signal.SIGTERM)) as running:
+        is_interrupted = False
+        while True:
+            try:
+                for line in running.stdout or ():
+                    print(line, end="", flush=True)
+                code = running.wait()
+                break
+            except KeyboardInterrupt:
+                running.send_signal(signal.SIGINT)  # it stops the job with a checkpoint
+                is_interrupted = True
+    if is_interrupted:
+        raise KeyboardInterrupt
+    return code

@@ -3,7 +3,9 @@
 users see where their own program was.
 Run as: python_trouble_test.py PATH_OF_EDL [unittest options]"""
 
+import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -176,6 +178,47 @@ class CtrlC(Scene):
         self.assertIn(code, (1, 130, -signal.SIGINT), "".join(said))
         self.assertIn("KeyboardInterrupt", "".join(said))
         self.assertEqual(self.place.answer("status", "script-1")["state"], "stopped")
+
+    def in_a_terminal(self, path, *moments):
+        """A script there, and Ctrl-C whenever the next of these words is shown. What was shown,
+        and its status."""
+        script, terminal = pty.fork()
+        if script == 0:
+            os.chdir(self.place.folder)
+            os.environ.update({"PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL})
+            os.execv(PYTHON, [PYTHON, path])
+        self.addCleanup(os.close, terminal)
+        shown, waits_for = "", list(moments)
+        while True:
+            try:
+                shown += os.read(terminal, 1 << 16).decode(errors="replace")
+            except OSError:  # nobody has it open any more
+                return shown, os.waitpid(script, 0)[1]
+            if waits_for and waits_for[0] in shown:
+                os.write(terminal, b"\x03")
+                waits_for.pop(0)
+
+    SCRIPT = ("epochs = 100\n", "if __name__ == '__main__':\n"
+                                 "    edl.train(model, forward, data, epochs=100)\n")
+
+    def test_a_script_in_a_terminal(self):
+        (path,) = self.program("typed", self.SCRIPT)
+        shown, status = self.in_a_terminal(path, "step 2")
+        self.assertIn("KeyboardInterrupt", shown)
+        self.assertNotIn("Killing the workers", shown)
+        self.assertEqual(os.WTERMSIG(status), signal.SIGINT, shown)
+        events = [json.loads(line) for line in
+                  (self.place.directory("typed-1") / "events.jsonl").read_text().splitlines()]
+        self.assertEqual((events[-1]["event"], events[-1].get("state")), ("finished", "stopped"))
+        self.assertEqual(self.place.answer("status", "typed-1")["checkpoint"]["step"],
+                         events[-1]["steps"])
+
+    def test_twice_in_a_terminal(self):
+        (path,) = self.program("waits", self.SCRIPT, (
+            "    time.sleep(0.01)", f"    if calls > {LATE}: gate.acquire()"))
+        shown, _ = self.in_a_terminal(path, "step ", "Ctrl-C again")
+        self.assertIn("Killing the workers", shown)
+        self.assertIn("KeyboardInterrupt", shown)
 
 
 if __name__ == "__main__":
