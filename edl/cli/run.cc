@@ -159,7 +159,7 @@ class Run final : public Command {
                                   request.program, request.args));
     EDL_TRY(take_beginning(runner, request));
     EDL_TRY(const agent::Environment environment,
-            runner.program_environment(request.program, mode_, request.isa));
+            runner.program_environment(request.program, mode_, request.isa, request.seed));
     EDL_TRY(const agent::ProgramFacts facts,
             ask_program(runner.system(), {request.program, request.args, command, environment}));
     EDL_TRY(agent::Launch launch, agent::plan_launch(request, facts, runner.machine().cores));

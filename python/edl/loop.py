@@ -158,7 +158,8 @@ def _running() -> Loop:
 
 
 def init(seed: int = 0) -> None:
-    """Before the network is made: seeds every generator, so that all workers begin alike."""
+    """Before the network is made: seeds every generator, so that all workers begin alike. The job's
+    seed goes before the program's: what `edl run --seed` says, or what the job began with."""
     global _loop
     if not _core.is_worker():
         raise errors.InvalidError("start this program with edl run")
@@ -166,6 +167,7 @@ def init(seed: int = 0) -> None:
         raise errors.InvalidError("edl.init() was called before")
     from edl._feed import seed_all
 
+    seed = int(os.environ.get("EDL_JOB_SEED") or seed)
     seed_all(seed)
     _loop = Loop(seed)
 
