@@ -68,6 +68,27 @@ class Scene(unittest.TestCase):
             log if log.is_absolute() else self.place.directory(name) / log).read_text()
 
 
+class Words(Scene):
+    """What is said when the program has failed."""
+
+    def test_the_traceback_alone_however_deep(self):
+        job, reason, _ = self.fails("deep", ("calls = 0", "def go(k):\n"
+                                             "    if k == 0: raise RuntimeError('deep')\n"
+                                             "    return [go, further][k % 2](k - 1)\n"
+                                             "def further(k):\n    if k == 0: go(0)\n"
+                                             "    return [go, further][k % 2](k - 1)\ncalls = 0"),
+                                    ("    time.sleep(0.01)", "    go(40)"))
+        said = job.said()
+        self.assertNotIn("membership:", said)
+        self.assertNotIn("  | ", said)
+        lines = said[said.index("Traceback"):].splitlines()
+        self.assertEqual(lines[0], "Traceback (most recent call last):")
+        self.assertIn("in forward", lines[1])
+        self.assertGreater(len(lines), 40)
+        self.assertEqual(lines[-2], "RuntimeError: deep")
+        self.assertEqual(lines[-1], f"edl: job deep failed: {reason}")
+
+
 class Memory(Scene):
     def test_more_than_there_is(self):
         for name, words, sentence in (
