@@ -89,6 +89,58 @@ class Words(Scene):
         self.assertEqual(lines[-1], f"edl: job deep failed: {reason}")
 
 
+LOOP = """import edl, sys, torch
+edl.init()
+net = torch.nn.Linear(64, 10)
+optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1))
+for epoch in edl.epochs(50):
+    for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=64):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        if epoch == 1:
+            WORDS
+    if epoch == 1: break
+"""
+
+
+class LeftLoop(Scene):
+    """A kept loop that ends before the job."""
+
+    def leaves(self, name, words):
+        path = Path(self.place.folder) / f"{name}.py"
+        path.write_text(LOOP.replace("WORDS", words))
+        job = self.place.run(name, "--workers=1", program=(str(path),))
+        self.assertEqual(job.end(), 1, job.account())
+        self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+        self.assertLessEqual(len(job.ends()), 6)
+        return job
+
+    def test_by_break(self):
+        self.assertIn("the program left its loop (by break or return) while the job trains: how "
+                      "long it trains is said by edl.epochs(n), --epochs and --steps",
+                      self.leaves("broken", "break").events[-1]["reason"])
+
+    def test_by_exit(self):
+        for code in (0, 3):
+            self.assertIn(f"left its loop (by SystemExit: {code})",
+                          self.leaves(f"exit{code}", f"sys.exit({code})").events[-1]["reason"])
+
+    def test_by_an_interrupt_of_its_own(self):
+        job = self.leaves("interrupt", "raise KeyboardInterrupt('mine')")
+        self.assertIn("KeyboardInterrupt: mine", job.events[-1]["reason"])
+        self.assertIn("interrupt.py", job.said())
+
+    def test_an_interrupt_before_it_is_a_crash(self):
+        path = Path(self.place.folder) / "early.py"
+        path.write_text("import os\nif os.environ['EDL_ROLE'] != 'describe':\n"
+                        "    raise KeyboardInterrupt('early')\n" + PROGRAM)
+        job = self.place.run("early", "--workers=1", program=(str(path),))
+        self.assertEqual(job.end(), 1, job.account())
+        self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+        self.assertIn("KeyboardInterrupt: early", job.said())
+
+
 class Memory(Scene):
     def test_more_than_there_is(self):
         for name, words, sentence in (
