@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -232,6 +233,50 @@ class CtrlC(Scene):
         job.wait_said("Ctrl-C again")  # two that come at once are one
         os.killpg(job.process.pid, signal.SIGINT)
         self.assertIn(job.end(), (0, 1), job.account())
+
+    HANGS = "    time.sleep(0.01)", f"    if calls > {LATE}: gate.acquire()"
+    HURRIED = "--workers=2", "--grace=2s", "--events=all"
+
+    def test_a_program_that_hangs_ends_within_the_grace(self):
+        """Its two workers; the job then is where its last checkpoint is."""
+        for name, options in (("early", ("--checkpoint-every=off",)),
+                              ("late", ("--checkpoint-every=5steps",))):
+            with self.subTest(name=name):
+                job = self.place.run(name, *self.HURRIED, *options,
+                                     program=self.program(name, self.HANGS))
+                job.wait_step(LATE - 4)
+                time.sleep(1)  # it hangs now
+                os.kill(job.process.pid, signal.SIGINT)
+                self.assertEqual(job.end(30), 0, job.account())
+                end = job.events[-1]
+                self.assertEqual((end["event"], end["state"]), ("finished", "stopped"))
+                self.assertIn("no checkpoint" if name == "early" else
+                              f"at its newest checkpoint, of step {end['steps']}", job.said())
+                self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+                log = self.place.directory(name) / "log/worker-w1.log"
+                self.assertIn("in forward", log.read_text())
+
+    def processes(self):
+        """That work for a job of this place: its workers and its store."""
+        out = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if self.place.folder in words:
+                out.append(words)
+        return out
+
+    def test_without_an_agent_who_hangs_ends_too(self):
+        job = self.place.run("alone", *self.HURRIED, program=self.program("alone", self.HANGS))
+        job.wait_step(LATE - 4)
+        time.sleep(1)  # it hangs now
+        self.assertTrue(send(job.process.pid, signal.SIGKILL))
+        deadline = time.monotonic() + 30
+        while left := self.processes():
+            self.assertLess(time.monotonic(), deadline, left)
+            time.sleep(0.1)
 
     def test_a_script_that_runs_itself(self):
         (path,) = self.program("script", ("epochs = 100\n", "if __name__ == '__main__':\n"
