@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from typing import Any, Callable, Sequence
 
-from edl import _core
+from edl import _core, errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +57,15 @@ class Settings:
     workers: str | int | None = None
     on_step: Callable[[dict[str, Any], AppliedStep], None] | None = None
     on_resize: Callable[[dict[str, Any], int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("model", "forward", "schedule", "on_step", "on_resize"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise errors.InvalidError(f"{name} is {value!r}: give a function")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise errors.InvalidError(f"clip_norm is {self.clip_norm}: give the largest norm that "
+                                      "the gradients of a step may have, above 0")
 
 
 NAMES = [field.name for field in dataclasses.fields(Settings)]
