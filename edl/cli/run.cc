@@ -126,7 +126,7 @@ class Run final : public Command {
         {"--batch-policy", request_.batch_policy.has_value()},
         {"--lr-rule", request_.lr_rule.has_value()},
         {"--warmup-samples", request_.warmup_samples.has_value()},
-        {"--checkpoint-every", request_.checkpoint != "auto"},
+        {"--checkpoint-every", request_.checkpoint.has_value()},
         {"--silent-steps", silent_steps_.has_value()},
         {"--part-limit", request_.part_limit != "auto"},
         {"--init", !init_.empty()},

@@ -343,6 +343,17 @@ for epochs in (1, 2):
         self.assertLess(losses[0], 2.0)
         self.assertTrue(self.place.answer("replay", "calls-3", "--step=46")["equal"])
 
+    def test_what_it_says_of_workers_and_checkpoints_holds_under_edl_run(self):
+        text = PROLOGUE + "edl.train(model, forward, data, workers='1:2', checkpoint='7steps')\n"
+        path = Path(self.place.folder) / "says.py"
+        path.write_text(text)
+        for name, options, kept in (("says", (), ("1:2", "7steps")), (
+                "typed", ("--workers=1", "--checkpoint-every=auto"), ("1", "auto"))):
+            job = self.place.run(name, *options, program=(path,))
+            self.assertEqual(job.end(), 0, job.account())
+            spec = json.loads((self.place.directory(name) / "job.json").read_text())["spec"]
+            self.assertEqual((spec["workers"], spec["checkpoint"]), kept, spec)
+
     def test_a_module_of_a_package(self):
         package = Path(self.place.folder) / "pkg"
         package.mkdir()
