@@ -219,6 +219,7 @@ Result<Launch> plan_stop_resume(const LaunchRequest& request, std::uint32_t core
   spec.program = request.program;
   spec.args = request.args;
   spec.mode = model::JobMode::kStopResume;
+  spec.python = request.python;
   spec.workers = request.workers.value_or(model::WorkerRange{1, std::max(1u, cores), std::nullopt});
   spec.start = request.start;
   return fitted(std::move(launch), cores);

@@ -105,9 +105,8 @@ class Run final : public Command {
     if (mode_ == model::JobMode::kStopResume) {
       EDL_TRY(check_plain());
     }
-    const bool is_python = agent::is_python(program_.front()) && mode_ == model::JobMode::kElastic;
-    if (!request_.python.empty() && !is_python) {
-      return Error{Code::kInvalid, text("--python is for programs in Python that EDL drives; ",
+    if (!request_.python.empty() && !agent::is_python(program_.front())) {
+      return Error{Code::kInvalid, text("--python is for programs that are a file in Python; ",
                                         program_.front(), " is none")};
     }
     return {};

@@ -133,7 +133,11 @@ Result<std::vector<std::string>> AgentRun::command_of(const model::JobSpec& spec
   if (!options_.faults.empty()) return not_driven("--fault");
   if (!options_.events.empty()) return not_driven("--events");
   if (!options_.trace_samples.empty()) return not_driven("--trace-samples");
-  return agent::plain_command(disk, console_.search_path, spec.program, spec.args);
+  EDL_TRY(auto command, agent::plain_command(disk, console_.search_path, spec.program, spec.args));
+  if (agent::is_python(spec.program)) {
+    command.insert(command.begin(), runners_of(machine_, console_, spec.python).python);
+  }
+  return command;
 }
 
 Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Launch launch,
