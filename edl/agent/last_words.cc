@@ -33,15 +33,45 @@ bool is_link(std::string_view line) {
          line.starts_with("The above exception was the direct cause");
 }
 
-std::size_t begin_of_last(const std::vector<std::string>& log) {
-  std::size_t begin = log.size();
-  for (std::size_t i = log.size(); i-- > 0;) {
-    if (core_level(log[i]) != 0 && begin < log.size()) return begin;
-    if (!begins_traceback(log[i])) continue;
+// A line that the program printed.
+struct OwnLine {
+  std::string text{};
+  bool follows_core = false;  // the core has noted something since the one before
+};
+
+std::vector<OwnLine> own_lines(const std::vector<std::string>& log) {
+  std::vector<OwnLine> out;
+  bool follows_core = false;
+  for (const std::string& line : log) {
+    const bool is_core = core_level(line) != 0;
+    if (!is_core) out.push_back({line, follows_core});
+    follows_core = is_core;
+  }
+  return out;
+}
+
+std::size_t begin_of_last(const std::vector<OwnLine>& lines) {
+  std::size_t begin = lines.size();
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (!begins_traceback(lines[i].text)) continue;
     begin = i;
-    if (i < 2 || !is_link(log[i - 2])) return begin;
+    if (i < 2 || !is_link(lines[i - 2].text)) break;
   }
   return begin;
+}
+
+// Frames are indented; what was raised is not. The core may have noted something in between.
+std::vector<std::string> last_traceback(const std::vector<OwnLine>& lines) {
+  std::vector<std::string> out;
+  bool is_whole = false;  // up to here; those of a chain are one
+  for (std::size_t i = begin_of_last(lines); i < lines.size(); ++i) {
+    const std::string& line = lines[i].text;
+    const bool goes_on = line.empty() || is_link(line) || begins_traceback(line);
+    if (is_whole && lines[i].follows_core && !goes_on) break;
+    is_whole = !begins_traceback(line) && (is_whole || (!line.empty() && line[0] != ' '));
+    out.push_back(line);
+  }
+  return out;
 }
 
 std::vector<std::string> shortened(std::vector<std::string> lines) {
@@ -56,10 +86,7 @@ std::vector<std::string> shortened(std::vector<std::string> lines) {
 }  // namespace
 
 LastWords last_words(const std::vector<std::string>& log) {
-  std::vector<std::string> lines;
-  for (std::size_t i = begin_of_last(log); i < log.size() && core_level(log[i]) == 0; ++i) {
-    lines.push_back(log[i]);
-  }
+  std::vector<std::string> lines = last_traceback(own_lines(log));
   if (!lines.empty()) return {.lines = shortened(std::move(lines)), .is_traceback = true};
   for (const std::string& line : log) {
     if (core_level(line) != 'I') lines.push_back(line);

@@ -33,6 +33,17 @@ TEST(LastWords, begin_with_the_exception_from_which_it_came) {
   log.insert(log.end(), chain.begin(), chain.end());
   log.push_back(kError);
   EXPECT_EQ(last_words(log).lines, chain);
+  Lines noted = chain;
+  for (std::ptrdiff_t at = 6; at > 0; --at) noted.insert(noted.begin() + at, kNoted);
+  EXPECT_EQ(last_words(noted).lines, chain);
+}
+
+TEST(LastWords, are_whole_when_the_core_notes_something_meanwhile) {
+  const LastWords words =
+      last_words({kTrace, "  File \"bad.py\", line 9", kNoted, "    forward(x)", "", kNoted,
+                  "ValueError: mine", "more of it", kError, "printed by another thread"});
+  EXPECT_EQ(words.lines, (Lines{kTrace, "  File \"bad.py\", line 9", "    forward(x)", "",
+                                "ValueError: mine", "more of it"}));
 }
 
 TEST(LastWords, of_a_deep_program_keep_head_and_end) {
