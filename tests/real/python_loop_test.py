@@ -82,7 +82,7 @@ class Seed(Scene):
         job = self.place.run("kept", "--seed=5", "--workers=1", "--checkpoint-every=off",
                              "--fault=compute@20=exit:1", "--fault=compute@30=stop:600000",
                              program=program)
-        job.wait_step(29)
+        job.wait_said("Fault compute@30=stop")
         send(job.process.pid, signal.SIGKILL)
         job.end()
         again = self.place.resume("kept", "--workers=2")
