@@ -91,9 +91,10 @@ void Agent::act() {
   if (picture_.result.is_object()) return wind_down();
   if (ending_ && workers_.empty()) return finish(0);  // a guest that has left
   if (ending_ || !failure_.empty() || interrupts_ > 1 || !picture_.wanted) return;
-  if (replacement_.failure()) return write_failure(*replacement_.failure());
+  const bool stops = picture_.wanted->stop;  // who ends then is not needed any more
+  if (replacement_.failure() && !stops) return write_failure(*replacement_.failure());
   choose_reporter();
-  if (picture_.wanted->stop) {
+  if (stops) {
     if (workers_.empty() && picture_.alive() == 0 && starting_ == 0) write_stop();
     return;
   }

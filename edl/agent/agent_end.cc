@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "edl/agent/agent.h"
+#include "edl/agent/loose_fields.h"
 
 namespace edl::agent {
 namespace {
@@ -32,8 +33,12 @@ void Agent::write_failure(const JobFailure& failure) {
 void Agent::write_stop() {
   if (std::exchange(failing_, true)) return;
   Json result = picture_.checkpoint.is_object() ? picture_.checkpoint : Json::object();
+  const std::uint64_t step = number(result, "step");
+  const std::string place = step > 0 ? text("at its newest checkpoint, of step ", step)
+                                     : "at its beginning, as it has no checkpoint";
   result["state"] = "stopped";
-  result["reason"] = "It was stopped while no worker was alive.";
+  result["reason"] = text("It was stopped while no worker was alive, so it is ", place, ".");
+  face_.say(word(result, "reason"));
   footing_.job().put_if_absent("result", result, [this] {
     failing_ = false;
     if (current_) act();

@@ -6,14 +6,13 @@ namespace edl::agent {
 namespace {
 
 constexpr int kHangUp = 1;
-constexpr int kInterrupt = 2;
 constexpr int kKill = 9;
 constexpr int kTerminate = 15;
 
-// What people and clusters send to ask a process to go; no program raises these against itself.
-bool is_polite(int signal) {
-  return signal == kHangUp || signal == kInterrupt || signal == kTerminate;
-}
+// What clusters send to ask a process to go; no program raises these against itself. An interrupt
+// is not among them: workers are in sessions of their own, and Python raises it after
+// KeyboardInterrupt.
+bool is_polite(int signal) { return signal == kHangUp || signal == kTerminate; }
 
 }  // namespace
 

@@ -10,6 +10,7 @@ using model::ExitClass;
 TEST(ExitClass, an_own_code_or_a_signal_of_its_own_is_a_crash) {
   EXPECT_EQ(classify({.exit = {.code = 3}}), ExitClass::kCrashed);
   EXPECT_EQ(classify({.exit = {.signal = 11}}), ExitClass::kCrashed);
+  EXPECT_EQ(classify({.exit = {.signal = 2}}), ExitClass::kCrashed);
   EXPECT_EQ(classify({.exit = {.signal = 6}, .leaving = true}), ExitClass::kCrashed);
   EXPECT_EQ(classify({.exit = {.code = 1}, .leaving = true}), ExitClass::kCrashed);
 }

@@ -2,14 +2,15 @@
 
 #include <array>
 
+#include "edl/agent/last_words.h"
 #include "edl/agent/loose_fields.h"
 
 namespace edl::agent {
 namespace {
 
-constexpr std::size_t kLogLines = 20;
-constexpr Duration kStoreSilent = 3s;  // then it is said that we wait for it ...
-constexpr Duration kStoreAway = 20s;   // ... and then we give up
+constexpr std::size_t kLogLines = 10000;  // in which the program's last words are looked for
+constexpr Duration kStoreSilent = 3s;     // then it is said that we wait for it ...
+constexpr Duration kStoreAway = 20s;      // ... and then we give up
 
 std::string new_claim(os::System& system) {
   std::array<std::byte, 8> chance{};
@@ -116,6 +117,16 @@ void Footing::tell_started(const Json& more) {
   tell(event);
 }
 
+// A traceback as the program alone would have shown it; other words are marked as those of the log.
+void Footing::say_last_words(const std::string& log) {
+  const LastWords words = last_words(last_lines(system_.disk(), log, kLogLines));
+  std::string said;
+  for (const std::string& line : words.lines) {
+    said += text(said.empty() ? "" : "\n", words.is_traceback ? "" : "  | ", line);
+  }
+  if (!said.empty()) face_.say(said);
+}
+
 Result<void> Footing::tell_end(const Json& result) {
   const std::string state = word(result, "state");
   if (state == "failed") {
@@ -124,9 +135,7 @@ Result<void> Footing::tell_end(const Json& result) {
       if (result.contains(name)) event[name] = result[name];
     }
     tell(event);
-    for (const std::string& line : last_lines(system_.disk(), word(result, "log"), kLogLines)) {
-      face_.say("  | " + line);
-    }
+    say_last_words(word(result, "log"));
     return Error{Code::kUnavailable,
                  text("job ", options_.launch.spec.name, " failed: ", word(result, "reason"))};
   }

@@ -54,6 +54,7 @@ class Footing {
   void leave(std::function<void()> done) { registration_->leave(std::move(done)); }
 
  private:
+  void say_last_words(const std::string& log);
   void open_store(const std::vector<std::string>& urls);
   void wait_for_store();
   void enter(const JobPicture& picture);

@@ -9,7 +9,7 @@ namespace edl::agent {
 namespace {
 
 constexpr std::uint64_t kFileBytesMax = 1 << 20;
-constexpr std::uint64_t kTailBytesMax = 64 * 1024;
+constexpr std::uint64_t kTailBytesMax = 256 * 1024;
 constexpr std::uint64_t kSecretBytesMax = 4096;
 constexpr std::size_t kSecretBytes = 32;
 constexpr int kSchema = 1;

@@ -52,7 +52,7 @@ Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths);
 Result<std::string> make_secret(os::System& system, const std::string& path);
 Result<std::string> read_secret(os::Disk& disk, const std::string& path);
 
-// The last `lines_max` lines of a file, of at most its last 64 KiB.
+// The last `lines_max` lines of a file, of at most its last 256 KiB.
 std::vector<std::string> last_lines(os::Disk& disk, const std::string& path, std::size_t lines_max);
 
 }  // namespace edl::agent

@@ -148,6 +148,10 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   in.read_optional("steps", facts.steps);
   in.read_optional("logical_workers", facts.logical_workers);
   in.read_optional("seed", facts.seed);
+  in.read_optional("checkpoint", facts.checkpoint);
+  if (in.has("workers")) {
+    model::read_word(in, "workers", facts.workers.emplace(), model::parse_workers);
+  }
   in.read_optional("batch_max", facts.batch_max);
   in.read_optional("micro_batch", facts.micro_batch);
   if (in.has("batch_policy")) {
@@ -181,13 +185,13 @@ Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& pro
   spec.name = request.name;
   spec.program = request.program;
   spec.args = request.args;
-  spec.workers = request.workers;
+  spec.workers = request.workers ? request.workers : program.workers;
   spec.start = request.start;
   spec.logical_workers =
       request.logical_workers ? request.logical_workers : program.logical_workers;
   EDL_TRY(take_batch(request, program, spec));
   spec.seed = request.seed.value_or(program.seed.value_or(0));
-  spec.checkpoint = request.checkpoint;
+  spec.checkpoint = request.checkpoint.value_or(program.checkpoint.value_or(spec.checkpoint));
   spec.init = request.init;
   spec.from = request.from;
   spec.silent_steps = request.silent_steps.value_or(spec.silent_steps);
@@ -215,6 +219,7 @@ Result<Launch> plan_stop_resume(const LaunchRequest& request, std::uint32_t core
   spec.program = request.program;
   spec.args = request.args;
   spec.mode = model::JobMode::kStopResume;
+  spec.python = request.python;
   spec.workers = request.workers.value_or(model::WorkerRange{1, std::max(1u, cores), std::nullopt});
   spec.start = request.start;
   return fitted(std::move(launch), cores);

@@ -23,6 +23,8 @@ struct ProgramFacts {
   std::optional<std::uint64_t> steps{};
   std::optional<std::uint32_t> logical_workers{};
   std::optional<std::uint64_t> seed{};
+  std::optional<model::WorkerRange> workers{};
+  std::optional<std::string> checkpoint{};  // when to write one
   std::optional<std::uint64_t> batch_max{};
   std::optional<std::uint64_t> micro_batch{};
   std::optional<model::BatchPolicy> batch_policy{};
@@ -53,7 +55,7 @@ struct LaunchRequest {
   std::optional<model::BatchPolicy> batch_policy{};
   std::optional<model::RateRule> lr_rule{};
   std::optional<std::uint64_t> warmup_samples{};
-  std::string checkpoint = "auto";
+  std::optional<std::string> checkpoint{};
   std::optional<std::uint32_t> silent_steps{};
   std::string part_limit = "auto";
   std::optional<model::WeightsFile> init{};

@@ -57,6 +57,23 @@ TEST(Launch, what_is_typed_overrides_the_program) {
   EXPECT_FALSE(launch.spec.epochs.has_value()) << "steps alone means no end by epochs";
 }
 
+TEST(Launch, workers_and_checkpoints_are_the_programs_when_nothing_is_typed) {
+  const Json said{
+      {"samples", 1437}, {"logical_workers", 8}, {"workers", "2:4"}, {"checkpoint", "off"}};
+  const ProgramFacts facts = program_facts_from(said).value();
+  const Launch launch = plan_launch(request(), facts, kCores).value();
+  EXPECT_EQ(launch.range.min, 2u);
+  EXPECT_EQ(launch.range.max, 4u);
+  EXPECT_EQ(launch.spec.checkpoint, "off");
+  LaunchRequest typed = request();
+  typed.workers = model::parse_workers("3").value();
+  typed.checkpoint = "auto";
+  const Launch other = plan_launch(typed, facts, kCores).value();
+  EXPECT_EQ(other.range.max, 3u);
+  EXPECT_EQ(other.spec.checkpoint, "auto");
+  EXPECT_FALSE(program_facts_from({{"samples", 1437}, {"workers", "none"}}).ok());
+}
+
 TEST(Launch, epochs_and_steps_together_end_at_the_first_of_them) {
   LaunchRequest typed = request();
   typed.epochs = 2;

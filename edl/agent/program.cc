@@ -67,7 +67,8 @@ Result<std::vector<std::string>> plain_command(os::Disk& disk, const std::string
         text(program, " is driven by EDL and needs no --mode=stop-resume: ", "leave that out")};
   }
   std::vector<std::string> command;
-  if (program.find('/') != std::string::npos) {
+  const bool is_here = is_python(program) && disk.exists(program);
+  if (is_here || program.find('/') != std::string::npos) {
     if (disk.exists(program)) command = {program};
   } else {
     for (const std::string_view folder : split(search_path, ':')) {

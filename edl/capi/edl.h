@@ -158,10 +158,10 @@ typedef struct edl_calls {
 typedef struct edl_trainee edl_trainee;
 
 /* `description` is a JSON object: `samples`; if the program cares `batch`, `epochs`, `steps`,
- * `logical_workers`, `seed`, `batch_policy`, `batch_max`, `micro_batch`, `lr_rule`,
- * `warmup_samples`, `fingerprint` (an object of strings), `warnings`; and `metrics`, `evaluation`
- * (names), `held_out` (samples), `takes_one_sample`, `rehearses` (true: a worker that joins
- * computes a part for nobody, before it has a state). Null when it makes no sense. */
+ * `logical_workers`, `seed`, `workers`, `checkpoint`, `batch_policy`, `batch_max`, `micro_batch`,
+ * `lr_rule`, `warmup_samples`, `fingerprint` (an object of strings), `warnings`; and `metrics`,
+ * `evaluation` (names), `held_out` (samples), `takes_one_sample`, `rehearses` (true: a worker that
+ * joins computes a part for nobody, before it has a state). Null when it makes no sense. */
 edl_trainee* edl_trainee_new(const edl_calls* calls, void* context, const char* description);
 void edl_trainee_free(edl_trainee* trainee);
 /* The tensor's memory stays the program's, and stays where it is. */

@@ -116,6 +116,7 @@ class Replay final : public JobCommand {
                                   spec.program, spec.args));
     EDL_TRY(question.environment,
             agent::numeric_environment(spec.isa, os::cpu_features(), console_.blas_core));
+    question.environment.emplace_back(train::kSeedVariable, std::to_string(spec.seed));
     return question;
   }
 

@@ -105,9 +105,8 @@ class Run final : public Command {
     if (mode_ == model::JobMode::kStopResume) {
       EDL_TRY(check_plain());
     }
-    const bool is_python = agent::is_python(program_.front()) && mode_ == model::JobMode::kElastic;
-    if (!request_.python.empty() && !is_python) {
-      return Error{Code::kInvalid, text("--python is for programs in Python that EDL drives; ",
+    if (!request_.python.empty() && !agent::is_python(program_.front())) {
+      return Error{Code::kInvalid, text("--python is for programs that are a file in Python; ",
                                         program_.front(), " is none")};
     }
     return {};
@@ -126,7 +125,7 @@ class Run final : public Command {
         {"--batch-policy", request_.batch_policy.has_value()},
         {"--lr-rule", request_.lr_rule.has_value()},
         {"--warmup-samples", request_.warmup_samples.has_value()},
-        {"--checkpoint-every", request_.checkpoint != "auto"},
+        {"--checkpoint-every", request_.checkpoint.has_value()},
         {"--silent-steps", silent_steps_.has_value()},
         {"--part-limit", request_.part_limit != "auto"},
         {"--init", !init_.empty()},
@@ -159,7 +158,7 @@ class Run final : public Command {
                                   request.program, request.args));
     EDL_TRY(take_beginning(runner, request));
     EDL_TRY(const agent::Environment environment,
-            runner.program_environment(request.program, mode_, request.isa));
+            runner.program_environment(request.program, mode_, request.isa, request.seed));
     EDL_TRY(const agent::ProgramFacts facts,
             ask_program(runner.system(), {request.program, request.args, command, environment}));
     EDL_TRY(agent::Launch launch, agent::plan_launch(request, facts, runner.machine().cores));

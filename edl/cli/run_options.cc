@@ -10,6 +10,7 @@
 #include "edl/cli/store_commands.h"
 #include "edl/data/cache.h"
 #include "edl/data/cache_folder.h"
+#include "edl/train/parent_frame.h"
 
 namespace edl::cli {
 namespace {
@@ -89,8 +90,8 @@ AgentRun::AgentRun(Console& console, const RunOptions& options)
            .adopts_orphans = true})) {}
 
 Result<agent::Environment> AgentRun::program_environment(const std::string& program,
-                                                         model::JobMode mode,
-                                                         model::Isa isa) const {
+                                                         model::JobMode mode, model::Isa isa,
+                                                         std::optional<std::uint64_t> seed) const {
   agent::Environment out;
   if (mode == model::JobMode::kElastic) {
     EDL_TRY(out, agent::numeric_environment(isa, os::cpu_features(), console_.blas_core));
@@ -100,6 +101,7 @@ Result<agent::Environment> AgentRun::program_environment(const std::string& prog
     }
     // What a worker prints is in its log at once, and also when it is killed.
     if (agent::is_python(program)) out.emplace_back("PYTHONUNBUFFERED", "1");
+    out.emplace_back(train::kSeedVariable, seed ? std::to_string(*seed) : "");
   }
   const CacheWords& words = options_.cache;
   if (!words.folder.empty()) {
@@ -131,7 +133,11 @@ Result<std::vector<std::string>> AgentRun::command_of(const model::JobSpec& spec
   if (!options_.faults.empty()) return not_driven("--fault");
   if (!options_.events.empty()) return not_driven("--events");
   if (!options_.trace_samples.empty()) return not_driven("--trace-samples");
-  return agent::plain_command(disk, console_.search_path, spec.program, spec.args);
+  EDL_TRY(auto command, agent::plain_command(disk, console_.search_path, spec.program, spec.args));
+  if (agent::is_python(spec.program)) {
+    command.insert(command.begin(), runners_of(machine_, console_, spec.python).python);
+  }
+  return command;
 }
 
 Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Launch launch,
@@ -142,8 +148,8 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   agent.pid = machine_.pid;
   agent.edl = machine_.program;
   EDL_TRY(agent.argv, command_of(launch.spec));
-  EDL_TRY(agent.environment,
-          program_environment(launch.spec.program, launch.spec.mode, launch.spec.isa));
+  EDL_TRY(agent.environment, program_environment(launch.spec.program, launch.spec.mode,
+                                                 launch.spec.isa, launch.spec.seed));
   agent.address = options_.address;
   for (const std::string& fault : options_.faults) {
     EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));

@@ -53,9 +53,10 @@ class AgentRun {
   const os::Machine& machine() const { return machine_; }
 
   // What programs of a job find in their environment, beside ours; an error when this machine
-  // cannot compute as the job does.
+  // cannot compute as the job does. `seed`: nothing when the program's own is not known yet.
   Result<agent::Environment> program_environment(const std::string& program, model::JobMode mode,
-                                                 model::Isa isa) const;
+                                                 model::Isa isa,
+                                                 std::optional<std::uint64_t> seed) const;
   // An error when so many workers cannot be here; see take_memory.
   Result<void> check_memory(const agent::ProgramFacts& program, std::uint32_t workers,
                             agent::Launch& launch);

@@ -71,6 +71,7 @@ class Core {
   bool leads() const { return leading_; }
   bool is_member() const { return entered_ != model::Generation(); }
   bool is_training() const { return is_member() && !left_ && view_->halt.empty(); }
+  const Wanted& wanted() const { return wanted_; }
   bool is_undisturbed() const;  // it trains and leads, and nobody is there who could join
   const model::Position& here() const { return here_; }
   bool has_state() const { return has_state_; }

@@ -30,6 +30,10 @@ inline constexpr const char* kRoleParent = "parent";      // load, then fork wor
 inline constexpr const char* kRoleWorker = "worker";      // be a worker
 inline constexpr const char* kRoleReplay = "replay";      // compute steps of the past once more
 
+// The job's seed, for programs that must know it before they can tell about themselves; empty when
+// it is theirs to say.
+inline constexpr const char* kSeedVariable = "EDL_JOB_SEED";
+
 // The descriptor that leads to the agent, as the environment says it; -1 when it says none.
 inline int parent_descriptor(std::string_view said) {
   constexpr int kMost = 1024;

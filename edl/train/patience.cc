@@ -24,7 +24,15 @@ Result<Patience> Patience::make(std::string_view rule) {
   return out;
 }
 
+void Patience::hurry(Duration grace) {
+  if (hurried_) return;
+  hurried_ = static_cast<std::uint64_t>(std::max(1.0, seconds(grace)));
+  is_off_ = false;
+  lasted_ = 0;
+}
+
 std::uint64_t Patience::limit() const {
+  if (hurried_) return std::max(*hurried_, 2 * longest_.value_or(0));
   if (given_) return *given_;
   return longest_ ? std::max(kLeastSeconds, kTimesLongest * *longest_) : kFirstSeconds;
 }

@@ -27,13 +27,19 @@ class Patience {
   static Result<Patience> make(std::string_view rule);
   Patience() = default;  // auto
 
+  // The worker is to end: from now on it takes this long for what lasts, or twice the longest so
+  // far.
+  void hurry(Duration grace);
   // To be called once a second. How long it has been at the same work, when that is too long.
   std::optional<Duration> second(const std::optional<Doing>& doing);
+
+  bool is_hurried() const { return hurried_.has_value(); }
 
  private:
   std::uint64_t limit() const;
 
   bool is_off_ = false;
+  std::optional<std::uint64_t> hurried_{};  // seconds
   std::optional<std::uint64_t> given_{};    // seconds
   std::optional<std::uint64_t> longest_{};  // seconds, of what was done so far
   std::optional<Doing> doing_{};

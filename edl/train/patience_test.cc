@@ -48,6 +48,23 @@ TEST(Patience, learns_how_long_parts_take) {
   EXPECT_EQ(seconds_until_blamed(later, part(2, 0), 100000), 600);
 }
 
+TEST(Patience, is_shorter_when_the_worker_is_to_end) {
+  for (const char* rule : {"auto", "off", "1h"}) {
+    Patience patience = Patience::make(rule).value();
+    EXPECT_EQ(seconds_until_blamed(patience, part(1, 0), 100), std::nullopt);
+    patience.hurry(5s);  // it has this time from now on, whatever was before
+    EXPECT_TRUE(patience.is_hurried());
+    for (int second = 1; second < 5; ++second) EXPECT_FALSE(patience.second(part(1, 0)));
+    patience.hurry(5s);
+    EXPECT_TRUE(patience.second(part(1, 0)));
+  }
+  Patience patience;
+  EXPECT_EQ(seconds_until_blamed(patience, part(1, 0), 50), std::nullopt);
+  EXPECT_FALSE(patience.second(part(2, 0)));
+  patience.hurry(5s);
+  EXPECT_EQ(seconds_until_blamed(patience, part(2, 1), 1000), 100);
+}
+
 TEST(Patience, can_be_without_end_and_knows_no_other_words) {
   Patience patience = Patience::make("off").value();
   EXPECT_EQ(seconds_until_blamed(patience, part(1, 0), 10000), std::nullopt);

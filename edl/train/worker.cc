@@ -125,6 +125,9 @@ void Worker::on_program_failed(model::Step step, std::optional<model::LogicalWor
 void Worker::on_hanging(const Doing& at, Duration since) {
   events_.hangs();
   const std::string what = at.v ? text("part ", *at.v) : "its update";
+  if (patience_.is_hurried()) {
+    return end(1, text("it was to end, and has been at ", what, " for ", since, " since"));
+  }
   on_program_failed(at.step, at.v,
                     {Code::kTimeout, text("it has been at ", what, " for ", since,
                                           ", so it is taken to hang: its data, forward or a hook "
@@ -150,6 +153,8 @@ void Worker::start() {
 }
 
 void Worker::leave(model::Cause cause) {
+  // Its agent is gone, and nobody else would end it.
+  if (cause == model::Cause::kLeave) patience_.hurry(options_.grace);
   events_.state(model::WorkerState::kLeaving, text("it was asked to leave: ", name(cause)));
   membership_.on_leave(cause);
 }
@@ -310,6 +315,7 @@ void Worker::tick() {
   if (now - store_seen_ > kAloneMax) {
     return end(1, text("is in no view and has not reached the store for ", kAloneMax));
   }
+  if (core().wanted().stop) patience_.hurry(options_.grace);
   const std::optional<Doing> doing = stepper_.doing();
   if (const auto since = patience_.second(doing)) return on_hanging(*doing, *since);
   if (core().leads()) write_progress();

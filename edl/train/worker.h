@@ -33,6 +33,7 @@ struct WorkerOptions {
   std::optional<model::WeightsFile> init{};
   checkpoint::IntervalRule checkpoint{};
   Patience patience{};
+  Duration grace = 30s;      // for a part under way when the worker is to end
   std::string trace_path{};  // empty: none
   std::vector<model::Fault> faults{};
   Json fingerprint{};      // of this process, which is the job's

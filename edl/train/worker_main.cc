@@ -112,6 +112,8 @@ Result<Setup> setup_from(const Json& json) {
   EDL_TRY(setup.options.patience, Patience::make(spec.part_limit));
   EDL_TRY(setup.options.faults, faults_of(words.options));
   setup.options.trace_path = words.options.value("trace_samples", std::string());
+  setup.options.grace =
+      std::chrono::milliseconds(words.options.value("grace_ms", std::int64_t{30000}));
   setup.options.joins = words.options.value("joins", false);
   EDL_TRY(setup.store.endpoints, endpoints_of(words.urls));
   setup.store.token = words.token;

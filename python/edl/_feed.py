@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import types
 from typing import Any, Callable, Sequence
 
 import torch
@@ -125,6 +124,11 @@ class LoaderFeed(DatasetFeed):
         self._begin = loader.worker_init_fn
 
     def begin_loader(self, number: int) -> None:
+        # As in a loader of torch; what is drawn is seeded before each item all the same.
+        worker = torch.utils.data._utils.worker
+        worker._worker_info = worker.WorkerInfo(  # type: ignore[attr-defined]
+            id=number, num_workers=self.loaders, seed=(torch.initial_seed() + number) & _MASK,
+            dataset=self.dataset)
         if self._begin is not None:
             self._begin(number)
 
@@ -132,12 +136,17 @@ class LoaderFeed(DatasetFeed):
 def _array(array: Any) -> Any:
     """A tensor, or an array of numpy that torch does not have to hold in memory."""
     if isinstance(array, torch.Tensor):
+        if array.ndim == 0 or array.layout is not torch.strided:
+            raise errors.InvalidError(f"the data have a tensor of layout {array.layout} with "
+                                      f"{array.ndim} dimensions: give a dense one, a row for each "
+                                      "sample")
         return array.detach().contiguous()
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(array, numpy.ndarray):
         if array.ndim == 0 or array.dtype.kind not in "fiub":
             raise errors.InvalidError(f"the data have an array of {array.dtype} with {array.ndim} "
                                       "dimensions: give numbers, a row for each sample")
+        _check_type(array)
         if isinstance(array, numpy.memmap) or not array.flags.writeable:
             return array
     try:
@@ -154,19 +163,36 @@ def _array(array: Any) -> Any:
 _WIDER = {"uint16": "int32", "uint32": "int64"}
 
 
-def _rows(array: Any, index: torch.Tensor) -> torch.Tensor:
-    """A copy of these rows, and of nothing else."""
-    rows = array[index.numpy()]
+def _converted(rows: Any) -> torch.Tensor:
     native = _WIDER.get(rows.dtype.name, rows.dtype.newbyteorder("="))
     return torch.from_numpy(rows.astype(native, order="C", copy=False))
 
 
-def _is_files(data: Any) -> bool:
-    """Whether these are paths, or paths with offsets."""
-    first = data[0] if isinstance(data, (tuple, list)) and data else None
-    if isinstance(first, (tuple, list)) and len(first) == 3:
-        first = first[0] if all(isinstance(number, int) for number in first[1:]) else None
-    return isinstance(first, (str, os.PathLike))
+def _rows(array: Any, index: torch.Tensor) -> torch.Tensor:
+    """A copy of these rows, and of nothing else."""
+    return _converted(array[index.numpy()])
+
+
+def _check_type(array: Any) -> None:
+    try:
+        _converted(array[:0].copy())
+    except TypeError as wrong:
+        raise errors.InvalidError(f"the data have an array of {array.dtype}, and no type of torch "
+                                  "holds all its numbers: give another, as by array.astype("
+                                  f"'{'float64' if array.dtype.kind == 'f' else 'int64'}')") \
+            from wrong
+
+
+def _files(data: Any) -> list[Any] | None:
+    """Paths, or paths with offsets, when this is an iterable of them; nothing else is taken out of
+    an iterator."""
+    if isinstance(data, (str, bytes, dict)) or not hasattr(data, "__iter__"):
+        return None
+    if not isinstance(data, (tuple, list)) and hasattr(data, "__getitem__"):
+        return None
+    items = iter(data)
+    first = next(items, None)
+    return [first, *items] if datasets.is_file(first) else None
 
 
 def _is_array(data: Any) -> bool:
@@ -176,29 +202,44 @@ def _is_array(data: Any) -> bool:
 def feed_of(data: Any) -> Feed:
     """From what a program calls its data: arrays, a Dataset, a DataLoader, files with offsets, a
     function of these."""
+    feed = _feed_of(data)
+    try:
+        samples = len(feed)
+    except (TypeError, NotImplementedError) as wrong:
+        raise errors.InvalidError(_NO_INDEX) from wrong
+    if samples == 0:
+        raise errors.InvalidError("the data have no samples")
+    return feed
+
+
+_NO_INDEX = ("the data have no length and no index, so that nobody can take a sample by its "
+             "number: give a Dataset with both")
+
+
+def _feed_of(data: Any) -> Feed:
     if isinstance(data, Feed):
         return data
+    recipe = data.dataset if isinstance(data, torch.utils.data.DataLoader) else data
+    if isinstance(recipe, torch.utils.data.IterableDataset):
+        raise errors.InvalidError(_NO_INDEX)
     if isinstance(data, torch.utils.data.DataLoader):
         return LoaderFeed(data)
-    if isinstance(data, torch.utils.data.IterableDataset):
-        raise errors.InvalidError("the data have no length and no index, so that nobody can take a "
-                                  "sample by its number: give a Dataset with both")
     if isinstance(data, datasets.Records):
         return DatasetFeed(data) if data.parse else RecordFeed(data)
     if isinstance(data, torch.utils.data.Dataset):
         return DatasetFeed(data)
-    if isinstance(data, types.GeneratorType):
-        data = list(data)
-    if _is_files(data):
-        return feed_of(datasets.records(data))
+    files = None if _is_array(data) or callable(data) else _files(data)
+    if files is not None:
+        return _feed_of(datasets.records(files))
     if callable(data):
-        return feed_of(data())
+        return _feed_of(data())
     if _is_array(data):
         return ArrayFeed([data])
     if isinstance(data, (tuple, list)) and data:
         return ArrayFeed(data)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
+    is_indexed = hasattr(data, "__len__") and hasattr(data, "__getitem__")
+    if is_indexed and not isinstance(data, (str, bytes, dict)):
         return DatasetFeed(data)
     raise errors.InvalidError(f"the data are a {type(data).__name__}: give (x, y) arrays, a "
-                              "torch.utils.data.Dataset, files, or a function that returns one of "
-                              "them")
+                              "torch.utils.data.Dataset, an iterable of files, or a function that "
+                              "returns one of them")

@@ -104,6 +104,10 @@ class TorchTrainee:
             value = getattr(settings, name)
             if value is not None:
                 told[name] = value
+        if settings.workers is not None:
+            told["workers"] = str(settings.workers)
+        if settings.checkpoint != "auto":
+            told["checkpoint"] = settings.checkpoint
         if blas.warning():
             told["warnings"] = [blas.warning()]
         if self.test is not None:

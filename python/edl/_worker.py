@@ -22,10 +22,12 @@ def main() -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     try:
         names = runpy.run_path(path, run_name="__main__")
-    except Exception as wrong:  # noqa: BLE001 - the program's own
+    except BaseException as wrong:  # noqa: BLE001 - the program's own
         if loop.is_training():
-            os._exit(loop.fail(wrong))
+            loop.end(wrong)
         raise
+    if loop.is_training():
+        loop.end(None)
     if loop.was_begun():
         return 0
     missing = [name for name in ("model", "forward", "data") if name not in names]
@@ -43,7 +45,10 @@ if __name__ == "__main__":
     except errors.Error as wrong:
         print(f"{sys.argv[0]}: {wrong}", file=sys.stderr)
         sys.exit(1)
-    except Exception as wrong:  # noqa: BLE001 - the program's own
+    except SystemExit:
+        raise
+    except BaseException as wrong:  # noqa: BLE001 - the program's own; of KeyboardInterrupt, too,
+        # Python would make a signal, as if somebody else had ended us
         frames = wrong.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename in (
                 __file__, runpy.__file__, "<frozen runpy>"):

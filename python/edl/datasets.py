@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import operator
 import os
 import sys
 from pathlib import Path
@@ -112,15 +113,41 @@ class Records:
             raise
 
 
-def records(files: Iterable[File | tuple[File, int, int]],
+def is_file(one: Any) -> bool:
+    """Whether this is a path, or a path with offsets."""
+    if isinstance(one, (tuple, list)) and len(one) in (2, 3) and isinstance(
+            one[0], (str, os.PathLike)):
+        offsets = one[1] if len(one) == 2 and isinstance(one[1], (tuple, list)) else one[1:]
+        return len(offsets) in (1, 2) and all(hasattr(each, "__index__") for each in offsets)
+    return isinstance(one, (str, os.PathLike))
+
+
+def _file_range(one: Any) -> tuple[str, int, int | None]:
+    """A path, and the bytes in which its records begin."""
+    if not is_file(one):
+        raise errors.InvalidError(f"{one!r} is no file: give paths, (path, begin, end), or "
+                                  "(path, begin) for all from there on")
+    if not isinstance(one, (tuple, list)):
+        return os.fspath(one), 0, None
+    path = os.fspath(one[0])
+    offsets = one[1] if isinstance(one[1], (tuple, list)) else one[1:]  # of dict.items()
+    begin, *ends = map(operator.index, offsets)
+    if begin < 0 or (ends and ends[0] < begin):
+        raise errors.InvalidError(f"{path} from byte {begin} to {ends[0] if ends else 'its end'} "
+                                  "is no range")
+    return path, begin, ends[0] if ends else None
+
+
+def records(files: Iterable[File | tuple[File, int] | tuple[File, int, int]],
             parse: Callable[[bytes], Any] | None = None,
             format: str = "lines") -> Records:  # noqa: A002
     """Records that lie one behind the other in files, as samples.
 
     `files` are paths, or ``(path, begin, end)``: the records of a file that begin in this range of
-    its bytes. `parse` makes an item of a record's bytes, as a Dataset would; without it, `forward`
-    gets a list of bytes. `format` is ``"lines"``, ``"fixed:BYTES"``, ``"tfrecord"`` or
-    ``"length32"``. Samples are numbered by the bytes of the files' names, then as they lie there.
+    its bytes; ``(path, begin)``: from there to its end. `parse` makes an item of a record's bytes,
+    as a Dataset would; without it, `forward` gets a list of bytes. `format` is ``"lines"``,
+    ``"fixed:BYTES"``, ``"tfrecord"`` or ``"length32"``. Samples are numbered by the bytes of
+    the files' names, then as they lie there.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "numbers.txt")
@@ -128,18 +155,10 @@ def records(files: Iterable[File | tuple[File, int, int]],
     ...     _ = file.write("5\\n7\\n9\\n")
     >>> [records([path], parse=int)[i] for i in range(3)]
     [5, 7, 9]
-    >>> len(records([(path, 2, 6)]))
-    2
+    >>> len(records([(path, 2, 6)])), len(records([(path, 4)]))
+    (2, 1)
     """
-    listed: list[tuple[str, int, int | None]] = []
-    for one in files:
-        if isinstance(one, (tuple, list)):
-            path, begin, end = one
-            if not 0 <= begin <= end:
-                raise errors.InvalidError(f"{path} from byte {begin} to {end} is no range")
-            listed.append((os.fspath(path), begin, end))
-        else:
-            listed.append((os.fspath(one), 0, None))
+    listed = [_file_range(one) for one in files]
     if not listed:
         raise errors.InvalidError("there are no files with records")
     found = Records(listed, parse, format)

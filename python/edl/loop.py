@@ -36,7 +36,7 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, NoReturn, Sequence
 
 from edl import _core, errors
 from edl.training import AppliedStep, Settings
@@ -147,8 +147,16 @@ def is_late(step: int) -> bool:
     return _loop is not None and _loop.step < step and not _loop.is_left
 
 
-def fail(wrong: BaseException) -> int:
-    return _running().fail(wrong)
+def end(wrong: BaseException | None) -> NoReturn:
+    """The program has left its loop before the job was at its end: this worker fails."""
+    if wrong is None or isinstance(wrong, (SystemExit, GeneratorExit)):
+        how = f"by {type(wrong).__name__}: {wrong}" if wrong is not None else "by break or return"
+        wrong = errors.InvalidError(
+            f"the program left its loop ({how}) while the job trains: how long it trains is said "
+            "by edl.epochs(n), --epochs and --steps; edl stop ends it sooner")
+    code = _running().fail(wrong)
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def _running() -> Loop:
@@ -158,7 +166,8 @@ def _running() -> Loop:
 
 
 def init(seed: int = 0) -> None:
-    """Before the network is made: seeds every generator, so that all workers begin alike."""
+    """Before the network is made: seeds every generator, so that all workers begin alike. The job's
+    seed goes before the program's: what `edl run --seed` says, or what the job began with."""
     global _loop
     if not _core.is_worker():
         raise errors.InvalidError("start this program with edl run")
@@ -166,6 +175,7 @@ def init(seed: int = 0) -> None:
         raise errors.InvalidError("edl.init() was called before")
     from edl._feed import seed_all
 
+    seed = int(os.environ.get("EDL_JOB_SEED") or seed)
     seed_all(seed)
     _loop = Loop(seed)
 

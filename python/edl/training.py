@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import os
-import signal
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from edl import _core, errors
@@ -63,6 +58,15 @@ class Settings:
     on_step: Callable[[dict[str, Any], AppliedStep], None] | None = None
     on_resize: Callable[[dict[str, Any], int, int], None] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("model", "forward", "schedule", "on_step", "on_resize"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise errors.InvalidError(f"{name} is {value!r}: give a function")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise errors.InvalidError(f"clip_norm is {self.clip_norm}: give the largest norm that "
+                                      "the gradients of a step may have, above 0")
+
 
 NAMES = [field.name for field in dataclasses.fields(Settings)]
 
@@ -102,54 +106,16 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
     """
     given = locals()
     wanted = Settings(**{name: given[name] for name in NAMES})
+    from edl import _script
+
+    _script.refuse_tests()
     if not _core.is_worker():
-        return _run_here(wanted)
+        return _script.run_here(wanted)
+    known = _script.earlier_model(wanted)
+    if known is not None:
+        return known
     from edl._torch_trainee import TorchTrainee
 
     trainee = TorchTrainee(wanted)
     code = trainee.begin()
     sys.exit(trainee.run() if code < 0 else code)
-
-
-def _run_here(wanted: Settings) -> dict[str, Any]:
-    """`edl run` on this script, or on what is made of this notebook; the trained model."""
-    from edl import _notebook
-    from edl._files import edl_program, read_tensors
-    from edl._tensors import load_model
-
-    if _notebook.is_in_no_file():
-        stem, arguments = "notebook", []
-    else:
-        script = str(sys.modules["__main__"].__file__)
-        letters = (c if c.isalnum() else "-" for c in Path(script).stem.lower())
-        stem, arguments = "".join(letters).strip("-") or "job", [script, *sys.argv[1:]]
-    name = next(name for name in (f"{stem}-{i}" for i in itertools.count(1))
-                if not Path("edl-jobs", name).exists() and not Path("edl-programs", name).exists())
-    if not arguments:
-        given = {field.name: getattr(wanted, field.name) for field in dataclasses.fields(Settings)
-                 if getattr(wanted, field.name) is not field.default}
-        arguments = [str(_notebook.write_program(Path("edl-programs", name), given))]
-    command = [edl_program(), "run", f"--name={name}", f"--checkpoint-every={wanted.checkpoint}"]
-    if wanted.workers is not None:
-        command.append(f"--workers={wanted.workers}")
-    if _run([*command, *arguments], is_shown=stem == "notebook") != 0:
-        raise errors.Error(f"job {name} did not finish; edl-jobs/{name} has its logs")
-    made = wanted.model()
-    load_model(made, read_tensors(Path("edl-jobs", name, "model.safetensors")))
-    return made
-
-
-def _run(command: list[str], is_shown: bool) -> int:
-    """The exit code. `is_shown`: what it says goes through Python, which shows it in the cell."""
-    sys.stdout.flush()
-    with subprocess.Popen(command, env={**os.environ, "EDL_PYTHON": sys.executable},
-                          stdout=subprocess.PIPE if is_shown else None,
-                          stderr=subprocess.STDOUT if is_shown else None, text=True) as running:
-        try:
-            for line in running.stdout or ():
-                print(line, end="", flush=True)
-            return running.wait()
-        except KeyboardInterrupt:
-            running.send_signal(signal.SIGINT)  # it stops the job with a checkpoint
-            running.wait()
-            raise

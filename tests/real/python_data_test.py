@@ -3,6 +3,7 @@
 ahead: as many as one likes, with the same bits, and never longer than their worker.
 Run as: python_data_test.py PATH_OF_EDL [unittest options]"""
 
+import json
 import os
 import signal
 import subprocess
@@ -64,7 +65,99 @@ class Scene(unittest.TestCase):
         return job.events[-1]["state_hash"]
 
 
+FORMS = """import io, json, numpy, os, pathlib, sys, tempfile, torch
+import edl
+from edl._feed import feed_of
+x, y = edl.datasets.digits()
+xn, yn = x.numpy(), y.numpy()
+path = os.path.join(tempfile.mkdtemp(), "numbers.txt")
+with open(path, "w") as file:
+    file.write("5\\n7\\n9\\n11\\n")
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self): return iter([1])
+class Files:
+    def __iter__(self): return iter([(path, 4, 12), (path, 0, 4)])
+class NoLength(torch.utils.data.Dataset):
+    def __getitem__(self, i): return x[i]
+def train(**words):
+    return lambda: edl.training.Settings(dict, dict, (x, y), **words)
+told = {}
+for name, data in (
+        ("list", lambda: [path]), ("class", Files), ("map", lambda: map(str, [path])),
+        ("iterator", lambda: iter([(path, 0, 12)])), ("set", lambda: {(path, 0, 12)}),
+        ("glob", lambda: pathlib.Path(path).parent.glob("*.txt")),
+        ("items", lambda: {path: (0, 12)}.items()), ("pair", lambda: [(path, 0)]),
+        ("numpy", lambda: [(path, numpy.int64(0), numpy.int64(12))]),
+        ("from", lambda: [(path, 2)]), ("backwards", lambda: [(path, 7, 3)]),
+        ("uint64", lambda: (xn, yn.astype("uint64"))),
+        ("longdouble", lambda: (xn.astype("longdouble"), yn)),
+        ("empty", lambda: (x[:0], y[:0])), ("scalar", lambda: (x, torch.tensor(1))),
+        ("stream", Stream), ("loader", lambda: torch.utils.data.DataLoader(Stream())),
+        ("length", NoLength), ("dict", lambda: {"x": x, "y": y}),
+        ("numbers", lambda: iter([1, 2])), ("clip", train(clip_norm=-1)),
+        ("schedule", train(schedule=0.5))):
+    try:
+        feed = feed_of(data())
+        told[name] = [item.decode() for item in feed.batch(feed.load(range(len(feed)), 1, 0))[0]]
+    except edl.InvalidError as wrong:
+        told[name] = str(wrong)
+print(json.dumps(told))
+"""
+
+
+class Forms(unittest.TestCase):
+    """What may be given as data, and one sentence about what may not."""
+
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run(
+            [os.environ.get("EDL_PYTHON", "/usr/bin/python3"), "-c", FORMS], capture_output=True,
+            text=True, check=False, timeout=PATIENCE,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        assert done.returncode == 0, done.stderr
+        cls.told = json.loads(done.stdout)
+
+    def test_any_iterable_of_files(self):
+        for name in ("list", "class", "map", "iterator", "set", "glob", "items", "pair", "numpy"):
+            self.assertEqual(self.told[name], ["5", "7", "9", "11"], name)
+        self.assertEqual(self.told["from"], ["7", "9", "11"])
+        self.assertIn("from byte 7 to 3 is no range", self.told["backwards"])
+
+    def test_what_is_refused(self):
+        for name, words in (
+                ("uint64", "an array of uint64, and no type of torch holds"),
+                ("longdouble", "array.astype('float64')"), ("empty", "have no samples"),
+                ("scalar", "with 0 dimensions"), ("stream", "no length and no index"),
+                ("loader", "no length and no index"), ("length", "no length and no index"),
+                ("dict", "the data are a dict: give (x, y) arrays"),
+                ("numbers", "the data are a list_iterator: give"),
+                ("clip", "clip_norm is -1: give"), ("schedule", "schedule is 0.5: give a fun")):
+            self.assertIn(words, self.told[name], name)
+
+
 class Loaders(Scene):
+    KNOWS = """import edl, torch
+def begin(number):
+    info = torch.utils.data.get_worker_info()
+    print("loader", info.id, number, info.num_workers, len(info.dataset), info.seed >= 0)
+def data():
+    return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*edl.datasets.digits()),
+                                       num_workers=2, worker_init_fn=begin)
+def model():
+    net = torch.nn.Linear(64, 10)
+    return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
+def forward(x, y, params):
+    return torch.nn.functional.cross_entropy(params["net"](x), y)
+"""
+
+    def test_they_know_who_they_are(self):
+        path = self.folder / "knows.py"
+        path.write_text(self.KNOWS)
+        self.ends_well(self.place.run("knows", "--workers=1", program=(path,)))
+        said = (self.place.directory("knows") / "log/worker-w1.log").read_text()
+        self.assertEqual(sorted(line for line in said.splitlines() if line.startswith("loader ")),
+                         ["loader 0 0 2 1437 True", "loader 1 1 2 1437 True"])
+
     def test_their_number_changes_no_bit(self):
         hashes = {self.ends_well(self.run_job(f"n{count}", "loader", str(count)))
                   for count in (0, 1, 4)}

@@ -50,6 +50,46 @@ class Scene(unittest.TestCase):
                 for worker, lines in self.lines(name).items()}
 
 
+SEEDED = """import edl, torch
+{init}
+net = torch.nn.Linear(64, 10)
+optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1))
+for epoch in edl.epochs(2):
+    for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=64):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+"""
+
+
+class Seed(Scene):
+    def program(self, name, init):
+        path = self.folder / f"{name}.py"
+        path.write_text(SEEDED.format(init=init))
+        return (path,)
+
+    def test_the_command_lines_goes_before_the_programs(self):
+        said = self.run_alone("said", program=self.program("said", "edl.init(seed=5)"))
+        for name, init in (("typed", "edl.init()"), ("over", "edl.init(seed=7)")):
+            end = self.run_alone(name, "--seed=5", program=self.program(name, init))
+            self.assertEqual(end["state_hash"], said["state_hash"])
+        other = self.run_alone("other", program=self.program("other", "edl.init()"))
+        self.assertNotEqual(other["state_hash"], said["state_hash"])
+
+    def test_a_job_keeps_the_one_that_it_began_with(self):
+        program = self.program("kept", "edl.init()")
+        whole = self.run_alone("whole", "--seed=5", program=program)
+        job = self.place.run("kept", "--seed=5", "--workers=1", "--checkpoint-every=off",
+                             "--fault=compute@20=exit:1", "--fault=compute@30=stop:600000",
+                             program=program)
+        job.wait_said("Fault compute@30=stop")
+        send(job.process.pid, signal.SIGKILL)
+        job.end()
+        again = self.place.resume("kept", "--workers=2")
+        self.assertEqual(self.ends_well(again)["state_hash"], whole["state_hash"])
+        self.assertTrue(self.place.answer("replay", "kept", "--step=30")["equal"])
+
+
 class Facts(Scene):
     def crowd(self, name, how):
         """A job that grows and loses its leader."""

@@ -4,6 +4,7 @@ a user sees when the program is wrong. With another torch than that of the progr
 (EDL_PYTHON) one worker in Python is what bits are compared with.
 Run as: python_test.py PATH_OF_EDL PATH_OF_THE_EXAMPLES [unittest options]"""
 
+import json
 import os
 import signal
 import subprocess
@@ -287,7 +288,7 @@ if __name__ == "__main__":
     print("same", torch.equal(kept["weight"], params["net"].weight))
     job = edl.status("script-1")
     print(job["state"], job["step"], edl.verify("script-1")["verdict"])
-    print([one["job"] for one in edl.jobs()], edl.explain("script-1")[0]["cause"])
+    print("script-1" in [one["job"] for one in edl.jobs()], edl.explain("script-1")[0]["cause"])
     try:
         edl.scale("script-1", 3)
     except edl.Error as wrong:
@@ -300,8 +301,77 @@ if __name__ == "__main__":
         done = run_python(path, folder=self.place.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         said = done.stdout.splitlines()
-        self.assertEqual(said[:3], ["same True", "finished 46 proven", "['script-1'] start"], said)
+        self.assertEqual(said[:3], ["same True", "finished 46 proven", "True start"], said)
         self.assertTrue(said[3].startswith("no: "), said)
+
+    TWICE = PROLOGUE + """
+def model_after(params):
+    def made():
+        net = torch.nn.Linear(64, 10)
+        if params is not None:
+            net.load_state_dict(params["net"].state_dict())
+        return {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
+    return made
+def broken(x, y, params):
+    raise ValueError("mine")
+params = None
+for epochs in (1, 2):
+    params = edl.train(model_after(params), forward, data, epochs=epochs, workers=1)
+    try:
+        edl.train(model, broken, data, workers=1)
+    except edl.Error as wrong:
+        print("no:", wrong)
+"""
+
+    def test_it_may_train_more_than_once(self):
+        path = Path(self.place.folder) / "calls.py"
+        path.write_text(self.TWICE)
+        done = run_python(path, folder=self.place.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = done.stdout.splitlines()
+        self.assertEqual(len(said), 2, said)
+        for line in said:
+            self.assertIn("ValueError: mine (calls.py:", line)
+        jobs = [self.place.answer("status", f"calls-{number}") for number in (1, 2, 3, 4)]
+        self.assertEqual([job["state"] for job in jobs],
+                         ["finished", "failed", "finished", "failed"])
+        self.assertEqual([job["step"] for job in jobs[0:3:2]], [23, 46])
+        # The second began with what the first had trained.
+        losses = [json.loads(line)["loss"] for line in (
+            self.place.directory("calls-3") / "events.jsonl").read_text().splitlines()
+                  if '"event":"step"' in line]
+        self.assertLess(losses[0], 2.0)
+        self.assertTrue(self.place.answer("replay", "calls-3", "--step=46")["equal"])
+
+    def test_what_it_says_of_workers_and_checkpoints_holds_under_edl_run(self):
+        text = PROLOGUE + "edl.train(model, forward, data, workers='1:2', checkpoint='7steps')\n"
+        path = Path(self.place.folder) / "says.py"
+        path.write_text(text)
+        for name, options, kept in (("says", (), ("1:2", "7steps")), (
+                "typed", ("--workers=1", "--checkpoint-every=auto"), ("1", "auto"))):
+            job = self.place.run(name, *options, program=(path,))
+            self.assertEqual(job.end(), 0, job.account())
+            spec = json.loads((self.place.directory(name) / "job.json").read_text())["spec"]
+            self.assertEqual((spec["workers"], spec["checkpoint"]), kept, spec)
+
+    def test_a_module_of_a_package(self):
+        package = Path(self.place.folder) / "pkg"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "parts.py").write_text(PROLOGUE)
+        (package / "main.py").write_text("from .parts import *\nimport sys\nparams = edl.train("
+                                         "model, forward, data, workers=1)\n"
+                                         "print('trained', sys.argv[1:])\n")
+        done = run_python("-m", "pkg.main", "word", folder=self.place.folder)
+        self.assertEqual(done.stdout, "trained ['word']\n", done.stderr)
+        self.assertEqual(self.place.answer("status", "pkg-main-1")["state"], "finished")
+
+    def test_a_runner_of_tests_is_refused(self):
+        (Path(self.place.folder) / "test_it.py").write_text(
+            "import unittest\n" + PROLOGUE + "class It(unittest.TestCase):\n"
+            "    def test_it(self): edl.train(model, forward, data, workers=1)\n")
+        done = run_python("-m", "unittest", "test_it", folder=self.place.folder)
+        self.assertIn("that would be all tests: let the test start a script", done.stderr)
 
     def test_a_file_of_tensors_that_is_none(self):
         path = Path(self.place.folder) / "torn.safetensors"

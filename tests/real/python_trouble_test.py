@@ -3,10 +3,13 @@
 users see where their own program was.
 Run as: python_trouble_test.py PATH_OF_EDL [unittest options]"""
 
+import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -64,6 +67,79 @@ class Scene(unittest.TestCase):
         log = Path(job.events[-1]["log"])
         return job, job.events[-1]["reason"], (
             log if log.is_absolute() else self.place.directory(name) / log).read_text()
+
+
+class Words(Scene):
+    """What is said when the program has failed."""
+
+    def test_the_traceback_alone_however_deep(self):
+        job, reason, _ = self.fails("deep", ("calls = 0", "def go(k):\n"
+                                             "    if k == 0: raise RuntimeError('deep')\n"
+                                             "    return [go, further][k % 2](k - 1)\n"
+                                             "def further(k):\n    if k == 0: go(0)\n"
+                                             "    return [go, further][k % 2](k - 1)\ncalls = 0"),
+                                    ("    time.sleep(0.01)", "    go(40)"))
+        said = job.said()
+        self.assertNotIn("membership:", said)
+        self.assertNotIn("  | ", said)
+        lines = said[said.index("Traceback"):].splitlines()
+        self.assertEqual(lines[0], "Traceback (most recent call last):")
+        self.assertIn("in forward", lines[1])
+        self.assertGreater(len(lines), 40)
+        self.assertEqual(lines[-2], "RuntimeError: deep")
+        self.assertEqual(lines[-1], f"edl: job deep failed: {reason}")
+
+
+LOOP = """import edl, sys, torch
+edl.init()
+net = torch.nn.Linear(64, 10)
+optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1))
+for epoch in edl.epochs(50):
+    for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=64):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        if epoch == 1:
+            WORDS
+    if epoch == 1: break
+"""
+
+
+class LeftLoop(Scene):
+    """A kept loop that ends before the job."""
+
+    def leaves(self, name, words):
+        path = Path(self.place.folder) / f"{name}.py"
+        path.write_text(LOOP.replace("WORDS", words))
+        job = self.place.run(name, "--workers=1", program=(str(path),))
+        self.assertEqual(job.end(), 1, job.account())
+        self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+        self.assertLessEqual(len(job.ends()), 6)
+        return job
+
+    def test_by_break(self):
+        self.assertIn("the program left its loop (by break or return) while the job trains: how "
+                      "long it trains is said by edl.epochs(n), --epochs and --steps",
+                      self.leaves("broken", "break").events[-1]["reason"])
+
+    def test_by_exit(self):
+        for code in (0, 3):
+            self.assertIn(f"left its loop (by SystemExit: {code})",
+                          self.leaves(f"exit{code}", f"sys.exit({code})").events[-1]["reason"])
+
+    def test_by_an_interrupt_of_its_own(self):
+        job = self.leaves("interrupt", "raise KeyboardInterrupt('mine')")
+        self.assertIn("KeyboardInterrupt: mine", job.events[-1]["reason"])
+        self.assertIn("interrupt.py", job.said())
+
+    def test_an_interrupt_before_it_is_a_crash(self):
+        path = Path(self.place.folder) / "early.py"
+        path.write_text("import os\nif os.environ['EDL_ROLE'] != 'describe':\n"
+                        "    raise KeyboardInterrupt('early')\n" + PROGRAM)
+        job = self.place.run("early", "--workers=1", program=(str(path),))
+        self.assertEqual(job.end(), 1, job.account())
+        self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+        self.assertIn("KeyboardInterrupt: early", job.said())
 
 
 class Memory(Scene):
@@ -158,6 +234,50 @@ class CtrlC(Scene):
         os.killpg(job.process.pid, signal.SIGINT)
         self.assertIn(job.end(), (0, 1), job.account())
 
+    HANGS = "    time.sleep(0.01)", f"    if calls > {LATE}: gate.acquire()"
+    HURRIED = "--workers=2", "--grace=2s", "--events=all"
+
+    def test_a_program_that_hangs_ends_within_the_grace(self):
+        """Its two workers; the job then is where its last checkpoint is."""
+        for name, options in (("early", ("--checkpoint-every=off",)),
+                              ("late", ("--checkpoint-every=5steps",))):
+            with self.subTest(name=name):
+                job = self.place.run(name, *self.HURRIED, *options,
+                                     program=self.program(name, self.HANGS))
+                job.wait_step(LATE - 4)
+                time.sleep(1)  # it hangs now
+                os.kill(job.process.pid, signal.SIGINT)
+                self.assertEqual(job.end(30), 0, job.account())
+                end = job.events[-1]
+                self.assertEqual((end["event"], end["state"]), ("finished", "stopped"))
+                self.assertIn("no checkpoint" if name == "early" else
+                              f"at its newest checkpoint, of step {end['steps']}", job.said())
+                self.assertEqual(set(job.ends().values()), {"crashed"}, job.account())
+                log = self.place.directory(name) / "log/worker-w1.log"
+                self.assertIn("in forward", log.read_text())
+
+    def processes(self):
+        """That work for a job of this place: its workers and its store."""
+        out = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if self.place.folder in words:
+                out.append(words)
+        return out
+
+    def test_without_an_agent_who_hangs_ends_too(self):
+        job = self.place.run("alone", *self.HURRIED, program=self.program("alone", self.HANGS))
+        job.wait_step(LATE - 4)
+        time.sleep(1)  # it hangs now
+        self.assertTrue(send(job.process.pid, signal.SIGKILL))
+        deadline = time.monotonic() + 30
+        while left := self.processes():
+            self.assertLess(time.monotonic(), deadline, left)
+            time.sleep(0.1)
+
     def test_a_script_that_runs_itself(self):
         (path,) = self.program("script", ("epochs = 100\n", "if __name__ == '__main__':\n"
                                           "    edl.train(model, forward, data, epochs=100)\n"))
@@ -176,6 +296,47 @@ class CtrlC(Scene):
         self.assertIn(code, (1, 130, -signal.SIGINT), "".join(said))
         self.assertIn("KeyboardInterrupt", "".join(said))
         self.assertEqual(self.place.answer("status", "script-1")["state"], "stopped")
+
+    def in_a_terminal(self, path, *moments):
+        """A script there, and Ctrl-C whenever the next of these words is shown. What was shown,
+        and its status."""
+        script, terminal = pty.fork()
+        if script == 0:
+            os.chdir(self.place.folder)
+            os.environ.update({"PYTHONPATH": str(ROOT / "python"), "EDL_PROGRAM": EDL})
+            os.execv(PYTHON, [PYTHON, path])
+        self.addCleanup(os.close, terminal)
+        shown, waits_for = "", list(moments)
+        while True:
+            try:
+                shown += os.read(terminal, 1 << 16).decode(errors="replace")
+            except OSError:  # nobody has it open any more
+                return shown, os.waitpid(script, 0)[1]
+            if waits_for and waits_for[0] in shown:
+                os.write(terminal, b"\x03")
+                waits_for.pop(0)
+
+    SCRIPT = ("epochs = 100\n", "if __name__ == '__main__':\n"
+                                 "    edl.train(model, forward, data, epochs=100)\n")
+
+    def test_a_script_in_a_terminal(self):
+        (path,) = self.program("typed", self.SCRIPT)
+        shown, status = self.in_a_terminal(path, "step 2")
+        self.assertIn("KeyboardInterrupt", shown)
+        self.assertNotIn("Killing the workers", shown)
+        self.assertEqual(os.WTERMSIG(status), signal.SIGINT, shown)
+        events = [json.loads(line) for line in
+                  (self.place.directory("typed-1") / "events.jsonl").read_text().splitlines()]
+        self.assertEqual((events[-1]["event"], events[-1].get("state")), ("finished", "stopped"))
+        self.assertEqual(self.place.answer("status", "typed-1")["checkpoint"]["step"],
+                         events[-1]["steps"])
+
+    def test_twice_in_a_terminal(self):
+        (path,) = self.program("waits", self.SCRIPT, (
+            "    time.sleep(0.01)", f"    if calls > {LATE}: gate.acquire()"))
+        shown, _ = self.in_a_terminal(path, "step ", "Ctrl-C again")
+        self.assertIn("Killing the workers", shown)
+        self.assertIn("KeyboardInterrupt", shown)
 
 
 if __name__ == "__main__":

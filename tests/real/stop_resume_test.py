@@ -5,8 +5,11 @@ do what they should.
 Run as: stop_resume_test.py PATH_OF_EDL [unittest options]"""
 
 import json
+import os
 import signal
+import sys
 import unittest
+from pathlib import Path
 
 from stop_resume_scene import Scene, main
 from train_job import send
@@ -218,6 +221,20 @@ class Failing(Scene):
         self.assertIn("  | broken here", job.said())
         self.assertEqual(len(job.kind("view")), 12, "six rounds, each told twice")
         self.assertEqual(self.place.answer("status", "j")["state"], "failed")
+
+    def test_a_file_in_python_runs_under_the_interpreter(self):
+        program = Path(self.place.folder) / "plain.py"  # nobody may execute it
+        program.write_text("import os, sys\nprint(os.environ['EDL_SIZE'], sys.argv, "
+                           "sys.executable)\n")
+        for name, options, python in (("told", (f"--python={sys.executable}",), sys.executable),
+                                      ("found", (), os.environ.get("EDL_PYTHON"))):
+            job = self.place.start("run", "--json", f"--name={name}", "--mode=stop-resume",
+                                   "--workers=1", *options, "plain.py", "word")
+            self.finish(job)
+            log = (self.place.directory(name) / "log/worker-w1.log").read_text()
+            self.assertTrue(log.startswith("1 ['plain.py', 'word'] "), log)
+            if python:
+                self.assertEqual(log.split()[-1], python)
 
     def test_kills_without_end_do_not_end_the_job(self):
         job = self.shell("--workers=2", script="trap 'exit 0' TERM; while :; do sleep 0.1; done")
