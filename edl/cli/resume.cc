@@ -85,13 +85,13 @@ class Join final : public Command {
     app.add_option("--job", place_.job, "the job's name")->required()->type_name("NAME");
     add_number(app, "--workers", workers_,
                "how many workers to lend; as many as cores when not given");
-    app.add_option("--secret-file", common_.secret_file, "the job's secret")
-        ->required()
+    app.add_option("--secret-file", common_.secret_file,
+                   "the job's secret; the one in --dir or edl-jobs/NAME when not given")
         ->type_name("FILE");
     app.add_option("--token-file", common_.token_file, "what the store wants to be shown")
         ->type_name("FILE");
-    app.add_option("--address", common_.address, "host of ours that the other workers can reach")
-        ->required()
+    app.add_option("--address", common_.address,
+                   "host of ours that the other workers can reach; 127.0.0.1 when not given")
         ->type_name("HOST");
     app.add_option("--dir", dir_, "for logs; edl-jobs/NAME when not given")->type_name("DIR");
     add_duration(app, "--grace", common_.grace,
@@ -111,20 +111,33 @@ class Join final : public Command {
     JobConnection connection(place_);
     JobPlace place{.name = place_.job, .running = true};
     for (const std::string_view url : split(place_.store, ',')) place.urls.emplace_back(url);
+    const std::string usual = absolute(runner.machine(), "edl-jobs/" + place.name);
+    const agent::JobPaths paths{dir_.empty() ? usual : absolute(runner.machine(), dir_)};
+    EDL_TRY(std::string secret,
+            find_secret(runner.system().disk(), {paths.secret(), usual + "/secret"}));
     EDL_TRY(agent::Launch launch, read_launch(connection, place));
-    const agent::JobPaths paths{
-        absolute(runner.machine(), dir_.empty() ? "edl-jobs/" + place.name : dir_)};
     EDL_TRY(auto options, runner.prepare(agent::AgentMode::kJoin, std::move(launch), paths));
     EDL_TRY(const auto workers, narrow("--workers", workers_));
     options.join_workers = workers.value_or(runner.machine().cores);
     EDL_TRY(check_program(runner, options));
     EDL_TRY(runner.system().disk().make_directory(paths.logs()));
-    EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), common_.secret_file));
+    options.secret = std::move(secret);
     options.store = place.urls;
     return runner.run(std::move(options), out);
   }
 
  private:
+  // Where `edl run` left it, when the job began in this folder.
+  Result<std::string> find_secret(os::Disk& disk, const std::vector<std::string>& places) const {
+    if (!common_.secret_file.empty()) return agent::read_secret(disk, common_.secret_file);
+    for (const std::string& path : places) {
+      if (disk.exists(path)) return agent::read_secret(disk, path);
+    }
+    return Error{Code::kNotFound,
+                 text("cannot join job ", place_.job, ": its secret is not in ", places.back(),
+                      ". Copy it from the job's directory and name it by --secret-file")};
+  }
+
   // The job as its store has it, with the program as it is found here.
   Result<agent::Launch> read_launch(JobConnection& connection, JobPlace& place) const {
     if (!place_.token_file.empty()) {
@@ -186,7 +199,8 @@ void add_resume(CommandLine& line, Console& console) {
       line.add<Join>(line.root(),
                      {"join", "Lend this machine's workers to a job that runs elsewhere.",
                       "edl join --store=http://10.0.0.1:2379 --job=mlp-1 --secret-file=secret "
-                      "--address=10.0.0.2 builtin:mlp"},
+                      "--address=10.0.0.2 builtin:mlp\n"
+                      "  edl join --store=http://127.0.0.1:2379 --job=mlp-1 builtin:mlp"},
                      console);
   line.takes_program(join);
 }

@@ -76,10 +76,14 @@ class Scene(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="edl-run-")
         self.jobs = []
+        self.stores = []
 
     def tearDown(self):
         for job in self.jobs:
             job.close()
+        for store in self.stores:
+            store.terminate()
+            store.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run_job(self, *options, program=(), name="j"):
@@ -91,6 +95,14 @@ class Scene(unittest.TestCase):
         job = Job(self.folder, "resume", "--json", *options, "j")
         self.jobs.append(job)
         return job
+
+    def serve(self, *options):
+        """A store that is no job's own; its address."""
+        store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0",
+                                  f"--data=s{len(self.stores)}", *options],
+                                 cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.stores.append(store)
+        return store.stdout.readline().split()[-1]
 
     def kill_store(self):
         stores = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)
@@ -433,7 +445,8 @@ class Refusing(Scene):
                 (2, 'no phase of a step "bogus"', "run", "--fault=bogus@3=kill", "builtin:mlp"),
                 (2, "there is no option --bogus", "run", "--bogus", "builtin:mlp"),
                 (2, "PROGRAM is required", "run"),
-                (2, "--secret-file is required", "join", "--store=http://127.0.0.1:1", "--job=x",
+                (2, "--store is required", "join", "--job=x", "builtin:mlp"),
+                (1, "its secret is not in", "join", "--store=http://127.0.0.1:1", "--job=x",
                  "builtin:mlp"),
                 (1, "have no option --bogus", "run", "builtin:mlp", "--bogus"),
                 (1, "0 silent steps", "run", "--silent-steps=0", "builtin:mlp"),
@@ -452,30 +465,32 @@ class Refusing(Scene):
 
 
 class Joining(Scene):
+    def lend_and_take_away(self, *options):
+        url = self.serve()
+        job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
+        job.wait_step(3)
+        guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", *options, WORKER)
+        self.jobs.append(guest)
+        members = 1 + (2 if "--workers=2" in options else min(3, os.cpu_count()))
+        job.wait_for(lambda e: e["event"] == "view" and len(e["members"]) == members, "all members")
+        guest.process.send_signal(signal.SIGINT)
+        self.assertEqual(guest.end()[0], 0)
+        # Only now has all that it told been read: the other end may hear of a view first.
+        starting = [e for e in guest.kind("worker") if e["state"] == "starting"]
+        self.assertEqual(len(starting), members - 1)
+        job.wait_for(lambda e: e["event"] == "view" and e["generation"] > 2
+                     and len(e["members"]) == 1, "alone again")
+        self.assertEqual(set(self.ends(guest).values()), {"left"})
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
     def test_another_agent_lends_workers_and_takes_them_away(self):
-        store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0", "--data=s"],
-                                 cwd=self.folder, stdout=subprocess.PIPE, text=True)
-        try:
-            url = store.stdout.readline().split()[-1]
-            job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
-            job.wait_step(3)
-            guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", "--dir=guest",
-                        "--workers=2", "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1",
-                        WORKER)
-            self.jobs.append(guest)
-            job.wait_for(lambda e: e["event"] == "view" and len(e["members"]) == 3, "3 members")
-            guest.process.send_signal(signal.SIGINT)
-            self.assertEqual(guest.end()[0], 0)
-            # Only now has all that it told been read: the other end may hear of a view first.
-            self.assertEqual(len([e for e in guest.kind("worker") if e["state"] == "starting"]), 2)
-            job.wait_for(lambda e: e["event"] == "view" and e["generation"] > 2
-                         and len(e["members"]) == 1, "alone again")
-            self.assertEqual(set(self.ends(guest).values()), {"left"})
-            self.answer("stop", "j")
-            self.assertEqual(job.end()[0], 0)
-        finally:
-            store.terminate()
-            store.communicate()
+        self.lend_and_take_away("--dir=guest", "--workers=2",
+                                "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1")
+
+    def test_in_the_folder_of_the_job_nothing_more_need_be_said(self):
+        self.lend_and_take_away()
+
 
 
 if __name__ == "__main__":
