@@ -14,6 +14,9 @@ class Resume final : public Command {
  public:
   Resume(CLI::App& app, Console& console) : console_(console) {
     common_.add_to(app);
+    app.add_option("--store", place_.store,
+                   "where its store is now, when it is none of the job's own")
+        ->type_name("URL[,URL...]");
     app.add_flag("--any-fingerprint", any_fingerprint_,
                  "go on although numbers have other bits here: not reproducible");
     app.add_option("JOB", place_.job, "the job's name, or its directory")
@@ -23,8 +26,14 @@ class Resume final : public Command {
 
   Result<void> run(Output& out) override {
     AgentRun runner(console_, common_);
+    place_.token_file = common_.token_file;
     JobConnection connection(place_);
     EDL_TRY(const JobPlace place, connection.find());
+    if (!place.launch) {
+      return Error{Code::kNotFound,
+                   text("cannot resume job ", place.name, ": its directory is not ",
+                        "here. Go on where it began, or lend workers by edl join")};
+    }
     EDL_TRY(const auto start, narrow("--start", common_.start));
     EDL_TRY(agent::Launch launch,
             agent::with_workers(*place.launch, common_.workers, start, runner.machine().cores));
@@ -38,15 +47,30 @@ class Resume final : public Command {
     const std::string secret =
         common_.secret_file.empty() ? place.paths.secret() : common_.secret_file;
     EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), secret));
-    if (place.run && !place.run->embedded) {
-      options.store = place.run->store;
-      options.token = place.token;
-      options.token_file = place.run->token_file;
-    }
+    EDL_TRY(take_store(connection, place, options));
     return runner.run(std::move(options), out);
   }
 
  private:
+  // The store of the last run, or the one where the job is now.
+  Result<void> take_store(JobConnection& connection, const JobPlace& place,
+                          agent::AgentOptions& options) const {
+    const bool is_own = place.run && place.run->embedded;
+    if (place_.store.empty() && (is_own || !place.run)) return {};
+    if (is_own) {
+      return Error{Code::kInvalid, text("job ", place.name, " has a store of its own in ",
+                                        place.paths.store(), ": leave --store away")};
+    }
+    if (!place_.store.empty()) {
+      // In one that does not know it, the job would begin anew.
+      EDL_TRY(connection.look(place));
+    }
+    options.store = place.urls;
+    options.token = place.token;
+    if (place.run && options.token_file.empty()) options.token_file = place.run->token_file;
+    return {};
+  }
+
   // What is trained from here on is compared with what was trained last.
   Result<void> check_program(AgentRun& runner, const JobPlace& place,
                              agent::AgentOptions& options) const {

@@ -335,6 +335,34 @@ class Stopping(Scene):
         self.assertEqual((stopped["state"], stopped["step"]),
                          ("stopped", job.events[-1]["steps"]))
 
+    def test_resume_is_told_where_the_store_and_its_token_are_now(self):
+        old, new = Path(self.folder) / "token", Path(self.folder) / "moved"
+        old.write_text("0123456789abcdef0123456789abcdef\n")
+        old.chmod(0o600)
+        url = self.serve(f"--token-file={old}")
+        first = self.run_job("--workers=1", "--steps=60", f"--store={url}", f"--token-file={old}")
+        first.wait_step(5)
+        self.answer("stop", "j")
+        self.assertEqual(first.end()[0], 0)
+        old.rename(new)
+        self.assertEqual(self.resume().end()[0], 1)
+        empty = self.serve()
+        code, said = self.resume(f"--store={empty}", f"--token-file={new}").end()
+        self.assertEqual(code, 1)
+        self.assertIn('has no job "j"', said)
+        second = self.resume(f"--store={url}", f"--token-file={new}")
+        code, said = second.end()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(second.events[-1]["steps"], 60)
+        run = json.loads((self.directory() / "run.json").read_text())
+        self.assertEqual((run["store"], run["token_file"]), ([url], str(new)))
+
+    def test_a_job_with_its_own_store_takes_no_other(self):
+        self.assertEqual(self.run_job("--workers=1", "--steps=3").end()[0], 0)
+        code, said = self.resume(f"--store={self.serve()}").end()
+        self.assertEqual(code, 1)
+        self.assertIn("a store of its own", said)
+
     def test_resume_refuses_a_job_that_runs(self):
         job = self.run_job("--workers=1", "--steps=100000")
         job.wait_step(1)
