@@ -55,6 +55,7 @@ class Footing {
 
  private:
   void open_store(const std::vector<std::string>& urls);
+  Result<void> write_run_file(bool entering) const;
   void wait_for_store();
   void enter(const JobPicture& picture);
   void enter_new(const JobPicture& picture);
@@ -80,7 +81,8 @@ class Footing {
   std::vector<std::string> urls_;
   std::unique_ptr<store::EtcdStore> store_;
   std::unique_ptr<JobStore> job_store_;
-  os::Pending waiting_;  // for the store's first answer
+  os::Pending waiting_;                           // for the store's first answer
+  std::optional<store::Revision> wanted_before_;  // when we first looked
   std::unique_ptr<store::Registration> registration_;
 };
 

@@ -81,8 +81,12 @@ void Footing::enter_again(const JobPicture& picture) {
       .workers = options_.launch.wanted, .by = "edl resume", .reason = "The job goes on."};
   store::Change change{.conditions = {{job_store_->key("spec"), picture.revision("spec")},
                                       {job_store_->key("wanted"), picture.revision("wanted")}},
-                       .puts = {{job_store_->key("spec"), json_line(spec_json()), 0},
-                                {job_store_->key("wanted"), json_line(wanted_json(wanted)), 0}}};
+                       .puts = {{job_store_->key("spec"), json_line(spec_json()), 0}}};
+  // What was asked for since we first looked counts more than what we were told before.
+  if (!wanted_before_) wanted_before_ = picture.revision("wanted");
+  if (*wanted_before_ == picture.revision("wanted")) {
+    change.puts.push_back({job_store_->key("wanted"), json_line(wanted_json(wanted)), 0});
+  }
   change.deletes.push_back(job_store_->key("result"));
   say_ended(picture, change);
   job_store_->change(change, [this](bool happened) { entered(happened); });
@@ -212,6 +216,8 @@ void Footing::entered(bool happened) {
   if (!happened) {  // somebody else was first: look again
     return job_store_->look([this](const JobPicture& picture) { enter(picture); });
   }
+  const auto written = write_run_file(/*entering=*/false);
+  if (!written.ok()) return callbacks_.on_failed(written.error());
   callbacks_.on_entered();
 }
 

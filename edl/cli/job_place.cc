@@ -61,7 +61,9 @@ Result<void> JobConnection::find_addresses(JobPlace& place) {
     EDL_TRY(place.run, agent::read_run(disk(), place.paths));
     place.urls = place.run->store;
     if (token_file.empty()) token_file = place.run->token_file;
-    place.running = !place.run->embedded || !disk().lock(place.paths.lock()).ok();
+    const auto is_held = [&] { return !disk().lock(place.paths.lock()).ok(); };
+    place.entering = place.run->entering && is_held();
+    place.running = !place.entering && (!place.run->embedded || is_held());
   }
   if (!options_.store.empty()) {
     place.urls.clear();
@@ -85,6 +87,10 @@ std::vector<std::string> JobConnection::names() {
 }
 
 Error JobConnection::not_running(const JobPlace& place) {
+  if (place.entering) {
+    return {Code::kUnavailable,
+            text("job ", place.name, " is about to begin: ask again in a moment")};
+  }
   return {Code::kUnavailable,
           text("job ", place.name, " does not run: edl resume ", place.name, " goes on with it")};
 }

@@ -33,7 +33,8 @@ struct JobPlace {
   std::optional<agent::RunFile> run{};
   std::vector<std::string> urls{};
   std::string token{};
-  bool running = false;  // something may answer at these addresses
+  bool running = false;   // something may answer at these addresses
+  bool entering = false;  // a run is about to come to it: what is asked of it now would be lost
 
   bool has_directory() const { return !paths.dir.empty(); }
 };

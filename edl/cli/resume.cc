@@ -44,6 +44,7 @@ class Resume final : public Command {
             runner.prepare(agent::AgentMode::kResume, std::move(launch), place.paths));
     EDL_TRY(check_program(runner, place, options));
     EDL_TRY(runner.hold(place.paths, kHoldLimit));
+    EDL_TRY(say_entering(runner, place));
     const std::string secret =
         common_.secret_file.empty() ? place.paths.secret() : common_.secret_file;
     EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), secret));
@@ -52,6 +53,14 @@ class Resume final : public Command {
   }
 
  private:
+  // The store of the run before may still answer; nobody should ask there any more.
+  static Result<void> say_entering(AgentRun& runner, const JobPlace& place) {
+    if (!place.run) return {};
+    agent::RunFile run = *place.run;
+    run.entering = true;
+    return agent::write_run(runner.system().disk(), place.paths, run);
+  }
+
   // The store of the last run, or the one where the job is now.
   Result<void> take_store(JobConnection& connection, const JobPlace& place,
                           agent::AgentOptions& options) const {

@@ -193,19 +193,25 @@ Result<void> AgentRun::run(agent::AgentOptions options, Output& out) {
 
 template <class AnyAgent>
 Result<void> AgentRun::play(agent::AgentOptions options, Output& out) {
-  ConsoleFace face(
-      *system_, out, console_.talk,
-      {.json = options_.json, .steps = options.launch.steps, .columns = os::terminal_columns()});
+  ConsoleFace face(*system_, out, console_.talk,
+                   {.json = options_.json,
+                    .steps = options.launch.steps,
+                    .columns = os::terminal_columns(),
+                    .on_started = [this] { tell_begun(); }});
   AnyAgent agent(*system_, std::move(options), face);
-  if (os::Stream* parent = system_->processes().parent()) {
-    static constexpr std::string_view kBegun = "begun\n";
-    const ConstBytes piece = bytes_of(kBegun);
-    parent->write(std::span(&piece, 1), [](const Result<void>&) {});
-  }
   const int code = system_->run();
   face.close();
   if (code == 0) return {};
   return Error{Code::kUnavailable, agent.failure()};
+}
+
+// Who started us in the background waits for it.
+void AgentRun::tell_begun() {
+  os::Stream* parent = system_->processes().parent();
+  if (parent == nullptr) return;
+  static constexpr std::string_view kBegun = "begun\n";
+  const ConstBytes piece = bytes_of(kBegun);
+  parent->write(std::span(&piece, 1), [](const Result<void>&) {});
 }
 
 std::string AgentRun::detached_name() const {

@@ -77,6 +77,7 @@ class AgentRun {
  private:
   template <class AnyAgent>
   Result<void> play(agent::AgentOptions options, Output& out);
+  void tell_begun();
 
   Console& console_;
   const RunOptions& options_;

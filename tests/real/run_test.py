@@ -335,6 +335,39 @@ class Stopping(Scene):
         self.assertEqual((stopped["state"], stopped["step"]),
                          ("stopped", job.events[-1]["steps"]))
 
+    def leave_its_store_behind(self):
+        """A job whose `edl run` is gone, and whose store waits for a worker that says nothing."""
+        job = self.run_job("--workers=1:3", "--start=1", "--steps=100000")
+        job.wait_step(3)
+        worker = job.pid_of("w1")
+        os.kill(worker, signal.SIGSTOP)
+        job.process.kill()
+        job.end()
+        return worker
+
+    def test_what_is_asked_of_a_job_resumed_in_the_background_counts(self):
+        worker = self.leave_its_store_behind()
+        self.edl("resume", "--detach", "--workers=1:3", "j")
+        self.answer("scale", "j", "--workers=3", "--wait", "--wait-limit=20s")
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.answer("status", "j")["wanted"], 3)
+        self.assertEqual(self.answer("stop", "j")["state"], "stopped")
+        self.no_process_left()
+
+    def test_nothing_is_asked_of_a_store_that_is_about_to_go(self):
+        worker = self.leave_its_store_behind()
+        job = self.resume()
+        run = self.directory() / "run.json"
+        deadline = time.monotonic() + PATIENCE
+        while not json.loads(run.read_text())["entering"]:
+            self.assertLess(time.monotonic(), deadline)
+        for words in (["scale", "j", "--workers=3"], ["stop", "j"]):
+            self.assertIn("is about to begin", self.edl(*words, code=1).stderr)
+        os.kill(worker, signal.SIGKILL)
+        job.wait_for(lambda e: e["event"] == "started")
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
     def test_resume_is_told_where_the_store_and_its_token_are_now(self):
         old, new = Path(self.folder) / "token", Path(self.folder) / "moved"
         old.write_text("0123456789abcdef0123456789abcdef\n")
