@@ -3,6 +3,7 @@
 #include "edl/checkpoint/weights.h"
 #include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
+#include "edl/cli/new_directory.h"
 #include "edl/cli/run_options.h"
 
 namespace edl::cli {
@@ -61,11 +62,16 @@ class Run final : public Command {
     EDL_TRY(check_new(runner.system().disk(), paths));
     if (!launch.note.empty()) say(launch.note);
     if (common_.detach && runner.detached_name().empty()) {
-      return runner.detach(launch.spec.name, paths, out);
+      return detach(runner, launch.spec.name, paths, out);
     }
     EDL_TRY(auto options, runner.prepare(agent::AgentMode::kRun, std::move(launch), paths));
-    EDL_TRY(make_directory(runner, options));
-    return runner.run(std::move(options), out);
+    NewDirectory directory(runner.system().disk(), paths.dir);
+    EDL_TRY(runner.system().disk().make_directory(paths.logs()));
+    EDL_TRY(runner.hold(paths, Duration::zero()));
+    EDL_TRY(check_new(runner.system().disk(), paths));
+    auto ended = begin(runner, std::move(options), out);
+    if (!ended.ok() && !runner.has_begun()) directory.clear();
+    return ended;
   }
 
  private:
@@ -212,13 +218,21 @@ class Run final : public Command {
                       paths.dir, ", or choose another --name or --dir")};
   }
 
-  // From here on the job exists.
-  Result<void> make_directory(AgentRun& runner, agent::AgentOptions& options) const {
+  // The one in the background takes away what it has made itself; its log is left to us.
+  static Result<void> detach(AgentRun& runner, const std::string& name,
+                             const agent::JobPaths& paths, Output& out) {
+    os::Disk& disk = runner.system().disk();
+    NewDirectory directory(disk, paths.dir);
+    auto begun = runner.detach(name, paths, out);
+    if (begun.ok() || begun.error().code == Code::kTimeout) return begun;
+    const auto lock = disk.lock(paths.lock());
+    if (lock.ok() && !disk.exists(paths.job())) directory.clear();
+    return begun;
+  }
+
+  Result<void> begin(AgentRun& runner, agent::AgentOptions options, Output& out) const {
     os::Disk& disk = runner.system().disk();
     const agent::JobPaths& paths = options.paths;
-    EDL_TRY(disk.make_directory(paths.logs()));
-    EDL_TRY(runner.hold(paths, Duration::zero()));
-    EDL_TRY(check_new(disk, paths));
     if (!store_.empty()) {
       for (const std::string_view url : split(store_, ',')) options.store.emplace_back(url);
     }
@@ -230,7 +244,8 @@ class Run final : public Command {
     if (source_) {
       EDL_TRY(options.inherited, agent::inherit(disk, *source_, paths));
     }
-    return agent::write_job(disk, paths, options.launch);
+    EDL_TRY(agent::write_job(disk, paths, options.launch));
+    return runner.run(std::move(options), out);
   }
 
   void say(const std::string& sentence) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kDetached = "detached ";
 constexpr Duration kDetachLimit = 2min;
+constexpr Duration kDrainLimit = 100ms;
 
 std::string fault_problem(const std::string& word) {
   const auto fault = model::parse_fault(word);
@@ -197,7 +198,7 @@ Result<void> AgentRun::play(agent::AgentOptions options, Output& out) {
                    {.json = options_.json,
                     .steps = options.launch.steps,
                     .columns = os::terminal_columns(),
-                    .on_started = [this] { tell_begun(); }});
+                    .on_started = [this] { on_begun(); }});
   AnyAgent agent(*system_, std::move(options), face);
   const int code = system_->run();
   face.close();
@@ -206,7 +207,8 @@ Result<void> AgentRun::play(agent::AgentOptions options, Output& out) {
 }
 
 // Who started us in the background waits for it.
-void AgentRun::tell_begun() {
+void AgentRun::on_begun() {
+  has_begun_ = true;
   os::Stream* parent = system_->processes().parent();
   if (parent == nullptr) return;
   static constexpr std::string_view kBegun = "begun\n";
@@ -227,10 +229,11 @@ Result<void> AgentRun::detach(const std::string& name, const agent::JobPaths& pa
   spawn.environment = {{train::kRoleVariable, text(kDetached, name)}};
   spawn.output_path = paths.log("agent");
   spawn.own_session = true;
-  std::optional<os::Exit> ended;
-  EDL_TRY(const auto child, system_->processes().spawn(spawn, [&](os::Exit exit) {
-    ended = exit;
-    system_->finish(0);
+  bool ended = false;
+  os::Pending drain;  // its word may still be on the way
+  EDL_TRY(const auto child, system_->processes().spawn(spawn, [&](os::Exit) {
+    ended = true;
+    drain = system_->after(kDrainLimit, [&] { system_->finish(0); });
   }));
   Bytes word(16);
   bool begun = false;
@@ -240,6 +243,10 @@ Result<void> AgentRun::detach(const std::string& name, const agent::JobPaths& pa
   });
   const os::Pending alarm = system_->after(kDetachLimit, [&] { system_->finish(0); });
   system_->run();
+  if (!begun && !ended) {
+    return Error{Code::kTimeout, text("the job did not begin within ", kDetachLimit / 1min,
+                                      " minutes; see ", paths.log("agent"))};
+  }
   if (!begun) {
     const auto lines = agent::last_lines(system_->disk(), paths.log("agent"), 1);
     return Error{Code::kUnavailable, lines.empty()

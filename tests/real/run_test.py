@@ -525,6 +525,34 @@ class Refusing(Scene):
         self.assertFalse((Path(self.folder) / "edl-jobs").exists())
 
 
+    def test_a_start_that_is_refused_leaves_nothing(self):
+        url = self.serve()
+        self.assertEqual(self.run_job("--steps=1", f"--store={url}", "--dir=first").end()[0], 0)
+        short = Path(self.folder) / "short"
+        short.write_text("abc")
+        short.chmod(0o600)
+        there = Path(self.folder) / "there"
+        there.mkdir()
+        (there / "mine").touch()
+        for why, *options in (("foo", "--store=foo"),
+                              ("at least 16", f"--secret-file={short}"),
+                              ("has a job j already", f"--store={url}"),
+                              ("has a job j already", f"--store={url}", "--detach"),
+                              ("has a job j already", f"--store={url}", "--dir=a/b/c"),
+                              ("has a job j already", f"--store={url}", "--dir=there")):
+            with self.subTest(options):
+                done = self.edl("run", "--steps=1", "--name=j", *options, WORKER, code=1)
+                self.assertIn(why, done.stderr)
+                left = sorted(p.name for p in Path(self.folder).iterdir())
+                self.assertEqual(left, ["first", "s0", "short", "there"])
+                self.assertEqual([p.name for p in there.iterdir()], ["mine"])
+        self.assertEqual(self.run_job("--steps=1").end()[0], 0)
+
+    def test_a_secret_that_does_not_fit_may_be_mended(self):
+        self.assertEqual(self.run_job("--steps=1", "--secret-file=/nowhere").end()[0], 1)
+        self.assertEqual(self.run_job("--steps=1").end()[0], 0)
+
+
 class Joining(Scene):
     def lend_and_take_away(self, *options):
         url = self.serve()
