@@ -54,6 +54,12 @@ Result<JobPlace> JobConnection::find() {
   return place;
 }
 
+Result<JobPlace> JobConnection::at_store() {
+  JobPlace place{.name = options_.job};
+  EDL_TRY(find_addresses(place));
+  return place;
+}
+
 // A job whose directory nobody holds does not run, unless its store is somebody else's.
 Result<void> JobConnection::find_addresses(JobPlace& place) {
   std::string token_file = options_.token_file;

@@ -48,6 +48,8 @@ class JobConnection {
   const os::Machine& machine() const { return machine_; }
 
   Result<JobPlace> find();
+  // The job of this name in the store that the options name, whatever is here.
+  Result<JobPlace> at_store();
   // The names of the jobs in the folder edl-jobs.
   std::vector<std::string> names();
   // An error when the store cannot be reached in time. After it the calls below may be made.

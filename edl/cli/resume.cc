@@ -142,8 +142,7 @@ class Join final : public Command {
     place_.token_file = common_.token_file;
     AgentRun runner(console_, common_);
     JobConnection connection(place_);
-    JobPlace place{.name = place_.job, .running = true};
-    for (const std::string_view url : split(place_.store, ',')) place.urls.emplace_back(url);
+    EDL_TRY(const JobPlace place, connection.at_store());
     const std::string usual = absolute(runner.machine(), "edl-jobs/" + place.name);
     const agent::JobPaths paths{dir_.empty() ? usual : absolute(runner.machine(), dir_)};
     EDL_TRY(std::string secret,
@@ -172,10 +171,7 @@ class Join final : public Command {
   }
 
   // The job as its store has it, with the program as it is found here.
-  Result<agent::Launch> read_launch(JobConnection& connection, JobPlace& place) const {
-    if (!place_.token_file.empty()) {
-      EDL_TRY(place.token, agent::read_secret(connection.disk(), place_.token_file));
-    }
+  Result<agent::Launch> read_launch(JobConnection& connection, const JobPlace& place) const {
     EDL_TRY(const agent::JobPicture picture, connection.look(place));
     agent::Launch launch;
     EDL_TRY(launch.spec, model::job_from(picture.spec));

@@ -3,6 +3,7 @@
 #include "edl/checkpoint/weights.h"
 #include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
+#include "edl/cli/job_place.h"
 #include "edl/cli/new_directory.h"
 #include "edl/cli/run_options.h"
 
@@ -152,7 +153,7 @@ class Run final : public Command {
     EDL_TRY(request.start, narrow("--start", common_.start));
     EDL_TRY(request.logical_workers, narrow("--logical-workers", logical_workers_));
     EDL_TRY(request.silent_steps, narrow("--silent-steps", silent_steps_));
-    request.name = job_name(runner);
+    EDL_TRY(request.name, job_name(runner));
     EDL_TRY(model::validate_name("job", request.name));
     if (mode_ == model::JobMode::kStopResume) {
       EDL_TRY(agent::Launch launch, agent::plan_stop_resume(request, runner.machine().cores));
@@ -199,12 +200,31 @@ class Run final : public Command {
     return {};
   }
 
-  std::string job_name(AgentRun& runner) const {
+  // The first number that is free here and in the store.
+  Result<std::string> job_name(AgentRun& runner) const {
     if (!runner.detached_name().empty()) return runner.detached_name();
     if (!name_.empty()) return name_;
-    return agent::free_name(program_.front(), [&](const std::string& name) {
-      return runner.system().disk().exists(directory(name));
+    Result<void> looked;
+    std::string name = agent::free_name(program_.front(), [&](const std::string& candidate) {
+      if (dir_.empty() && runner.system().disk().exists(directory(candidate))) return true;
+      auto known = is_in_store(candidate);
+      if (known.ok()) return *known;
+      looked = known.error();
+      return false;
     });
+    EDL_TRY(std::move(looked));
+    return name;
+  }
+
+  Result<bool> is_in_store(const std::string& name) const {
+    if (store_.empty()) return false;
+    const JobOptions there{.job = name, .store = store_, .token_file = common_.token_file};
+    JobConnection connection(there);
+    EDL_TRY(const JobPlace place, connection.at_store());
+    auto picture = connection.look(place);
+    if (picture.ok()) return true;
+    if (picture.error().code == Code::kNotFound) return false;
+    return picture.error();
   }
 
   std::string directory(const std::string& name) const {

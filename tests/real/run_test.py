@@ -176,6 +176,19 @@ class Running(Scene):
             self.edl("run", "--steps=1", WORKER)
             self.assertTrue((Path(self.folder) / f"edl-jobs/stand-in-worker-{number}").is_dir())
 
+    def test_the_default_number_is_free_in_the_store_too(self):
+        url = self.serve()
+        for folder in ("a", "b"):
+            Path(self.folder, folder).mkdir()
+            job = Job(f"{self.folder}/{folder}", "run", "--json", "--steps=1", f"--store={url}",
+                      WORKER)
+            self.jobs.append(job)
+            self.assertEqual(job.end()[0], 0)
+        self.assertEqual([job.events[0]["job"] for job in self.jobs],
+                         ["stand-in-worker-1", "stand-in-worker-2"])
+        done = self.edl("run", "--steps=1", "--dir=a", WORKER)  # no number makes this one another
+        self.assertIn("finished", done.stderr)
+
     def test_options_after_the_program_are_its_own(self):
         job = self.run_job("--workers", "2", "--steps=3", program=["--step-ms=1", "--workers=7"])
         self.assertEqual(job.end()[0], 0)
