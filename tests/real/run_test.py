@@ -590,6 +590,35 @@ class Joining(Scene):
         self.lend_and_take_away("--dir=guest", "--workers=2",
                                 "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1")
 
+    def test_workers_that_only_start_are_taken_away_too(self):
+        pipe = Path(self.folder) / "pipe"
+        os.mkfifo(pipe)
+        url = self.serve()
+        job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
+        job.wait_step(3)
+        guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", "--workers=2",
+                    "--dir=guest", WORKER, f"--load={pipe}")
+        self.jobs.append(guest)
+        def wait_key(name, word):
+            deadline = time.monotonic() + PATIENCE
+            while word not in self.edl("store", "get", f"/edl/v1/jobs/j/{name}",
+                                       f"--endpoint={url}").stdout:
+                self.assertLess(time.monotonic(), deadline)
+        wait_key("next-id", '"next":4')  # w2 and w3 have names, and wait for their processes
+        asked = time.monotonic()
+        guest.process.send_signal(signal.SIGINT)
+        wait_key("wanted", "left.")
+        with pipe.open("w"):
+            self.assertEqual(guest.end()[0], 0)
+        self.assertLess(time.monotonic() - asked, 15)  # and not the grace of 30 s
+        self.assertEqual(self.ends(guest), {"w2": "left", "w3": "left"})
+        members = self.edl("store", "get", "/edl/v1/jobs/j/members/", "--prefix", "--json",
+                           f"--endpoint={url}").stdout.splitlines()
+        states = {json.loads(json.loads(line)["value"])["id"]: line for line in members}
+        self.assertEqual([w for w in states if "exited" not in states[w]], ["w1"])
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
     def test_in_the_folder_of_the_job_nothing_more_need_be_said(self):
         self.lend_and_take_away()
 
