@@ -7,6 +7,7 @@
 #include "edl/agent/program.h"
 #include "edl/agent/stop_resume_agent.h"
 #include "edl/cli/agent_face.h"
+#include "edl/cli/ask_program.h"
 #include "edl/cli/store_commands.h"
 #include "edl/data/cache.h"
 #include "edl/data/cache_folder.h"
@@ -145,6 +146,7 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   EDL_TRY(agent.argv, command_of(launch.spec));
   EDL_TRY(agent.environment,
           program_environment(launch.spec.program, launch.spec.mode, launch.spec.isa));
+  EDL_TRY(check_address());
   agent.address = options_.address;
   for (const std::string& fault : options_.faults) {
     EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));
@@ -155,6 +157,7 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   }
   if (!options_.trace_samples.empty()) {
     agent.trace_samples = absolute(machine_, options_.trace_samples);
+    EDL_TRY(check_trace(agent.trace_samples));
   }
   if (!options_.token_file.empty()) {
     EDL_TRY(agent.token, read_token(system_->disk(), options_.token_file));
@@ -165,6 +168,25 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   agent.launch = std::move(launch);
   agent.paths = std::move(paths);
   return agent;
+}
+
+// What workers would fail at, one after the other.
+Result<void> AgentRun::check_address() {
+  const auto listener = system_->network().listen({.host = options_.address, .port = 0, .path = ""},
+                                                  [](std::unique_ptr<os::Stream>) {});
+  if (listener.ok()) return {};
+  return Error{Code::kInvalid,
+               text("no worker here could listen at --address=", options_.address, ": ",
+                    listener.error().message, ". Give an address of this machine")};
+}
+
+Result<void> AgentRun::check_trace(const std::string& path) {
+  os::Disk& disk = system_->disk();
+  const bool existed = disk.exists(path);
+  const auto file = disk.open(path, os::Open::kAppend);
+  if (file.ok()) return existed ? Result<void>() : disk.remove(path);
+  return Error{Code::kInvalid,
+               text("the trace of --trace-samples cannot be written: ", file.error().message)};
 }
 
 Result<void> AgentRun::hold(const agent::JobPaths& paths, Duration limit) {

@@ -80,6 +80,8 @@ class AgentRun {
   template <class AnyAgent>
   Result<void> play(agent::AgentOptions options, Output& out);
   void on_begun();
+  Result<void> check_address();
+  Result<void> check_trace(const std::string& path);
 
   Console& console_;
   const RunOptions& options_;

@@ -135,11 +135,12 @@ TEST(Job, silent_steps_have_limits) {
 
 TEST(Job, checkpoint_rules) {
   JobSpec job = small_job();
-  for (const char* good : {"auto", "off", "10steps", "30s", "1.5h"}) {
+  for (const char* good : {"auto", "off", "1steps", "1000000000000steps", "30s", "1.5h"}) {
     job.checkpoint = good;
     EXPECT_TRUE(validate(job).ok()) << good;
   }
-  for (const char* bad : {"", "10", "steps", "-3steps", "often"}) {
+  for (const char* bad :
+       {"", "10", "steps", "-3steps", "0steps", "1000000000001steps", "0s", "often"}) {
     job.checkpoint = bad;
     EXPECT_FALSE(validate(job).ok()) << bad;
   }
