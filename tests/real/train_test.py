@@ -380,6 +380,30 @@ class Failing(Scene):
         self.place.wait_until_empty()
 
 
+    def test_a_stop_while_nobody_is_alive_tells_what_is_kept(self):
+        for name, every in (("kept", "1steps"), ("lost", "off")):
+            with self.subTest(name):
+                faults = [f"--fault=compute@{10 + i}=exit:1" for i in range(4)]
+                job = self.place.run(name, "--workers=1", f"--steps={LONG}",
+                                     f"--checkpoint-every={every}", *faults)
+                job.wait_for(lambda e: e.get("exit") and e["id"] == "w4", "the fourth end")
+                self.place.answer("stop", name)  # the next one begins after 1.6 s
+                job.end()
+                end = job.events[-1]
+                check_fields(job.events)
+                self.assertEqual((end["event"], end["state"], end["epochs"], end["metrics"]),
+                                 ("finished", "stopped", 0, {}))
+                self.assertGreater(end["seconds"], 0)
+                if name == "lost":
+                    self.assertEqual((end["steps"], end["samples"], end["state_hash"]), (0, 0, ""))
+                    continue
+                self.assertGreaterEqual(end["steps"], 1)
+                self.assertEqual(end["samples"], 64 * end["steps"])
+                kept = self.place.directory(name) / "checkpoints" / str(end["steps"])
+                self.assertEqual(end["state_hash"],
+                                 self.place.answer("hash", str(kept))["state_hash"])
+
+
 class Looking(Scene):
     """The commands that read, of a job that runs and of one that has ended."""
     STATUS = ("job state reason generation step steps epoch position loss samples_per_second "
