@@ -136,7 +136,8 @@ Result<void> Footing::tell_end(const Json& result) {
   }
   Json event{{"event", "finished"}, {"state", state}};
   if (result.contains("step")) event["steps"] = result["step"];
-  for (const char* name : {"samples", "epochs", "state_hash", "seconds", "metrics", "reason"}) {
+  for (const char* name :
+       {"samples", "epochs", "state_hash", "seconds", "metrics", "position", "reason"}) {
     if (result.contains(name)) event[name] = result[name];
   }
   if (!options_.launch.reproducible) event["reproducible"] = false;

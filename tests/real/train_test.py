@@ -410,12 +410,18 @@ class Looking(Scene):
               "seconds_left progress min max wanted logical_workers useful_sizes leader store "
               "checkpoint workers").split()
 
+    def stands(self, status):
+        """Step, epoch and position are of one moment: 23 steps are an epoch."""
+        step = status["step"]
+        self.assertEqual((status["epoch"], status["position"]), (step // 23, step % 23 * 64))
+
     def test_a_job_that_runs(self):
         job = self.place.run("j", "--workers=3", f"--steps={LONG}", EVERY)
         job.wait_for(lambda e: e["event"] == "checkpoint", "a checkpoint")
         status = self.place.answer("status", "j")
         self.assertEqual([f for f in self.STATUS if f not in status], [])
         self.assertEqual((status["state"], status["steps"], status["wanted"]), ("running", LONG, 3))
+        self.stands(status)
         self.assertEqual(status["useful_sizes"], [1, 2, 3, 4, 8])
         self.assertTrue(status["store"]["reachable"])
         leader = self.place.answer("leader", "j")
@@ -430,9 +436,10 @@ class Looking(Scene):
         self.assertEqual([e["generation"] for e in explained],
                          sorted({e["generation"] for e in explained}))
         self.assertEqual(self.place.answer("verify", "j")["verdict"], "proven")
-        self.place.answer("stop", "j")
+        self.stands(self.place.answer("stop", "j"))
         self.assertEqual(job.end(), 0)
         check_steps(self.place.kept_events("j"))
+        self.stands(self.place.answer("status", "j"))
 
     def test_a_job_that_has_ended(self):
         job = self.place.run("j", "--workers=3", f"--steps={STEPS}", EVERY,
@@ -441,6 +448,10 @@ class Looking(Scene):
         status = self.place.answer("status", "j")
         self.assertEqual((status["state"], status["step"], status["progress"]),
                          ("finished", STEPS, 1))
+        self.stands(status)
+        whole = self.place.run("whole", "--workers=2", "--epochs=2")
+        self.assertEqual(whole.end(), 0)
+        self.stands(self.place.answer("status", "whole"))
         self.assertEqual(self.place.answer("hash", "j")["state_hash"], events[-1]["state_hash"])
         ledger = self.place.answers("ledger", "j")
         self.assertEqual([record["step"] for record in ledger], list(range(1, STEPS + 1)))
