@@ -52,11 +52,11 @@ Result<void> validate_batch(const JobSpec& job) {
   const bool needed = needs_batch_max(job.batch_policy);
   if (needed && !job.batch_max) {
     return Error{Code::kInvalid, text("batch policy ", name(job.batch_policy),
-                                      " needs the largest global batch (batch_max)")};
+                                      " needs the largest global batch (--batch-max)")};
   }
   if (needed && *job.batch_max < job.batch) {
     return Error{Code::kInvalid, text("a batch of ", job.batch, " is above its own limit of ",
-                                      *job.batch_max, " (batch_max)")};
+                                      *job.batch_max, " (--batch-max)")};
   }
   EDL_TRY(validate_logical_workers(logical_workers(job)));
   if (job.batch_policy == BatchPolicy::kLinear) return {};

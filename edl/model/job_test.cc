@@ -107,10 +107,10 @@ TEST(Job, policies_that_need_a_limit_say_so) {
   JobSpec job = small_job();
   job.batch_policy = BatchPolicy::kCapped;
   EXPECT_EQ(validate(job).error().message,
-            "batch policy capped needs the largest global batch (batch_max)");
+            "batch policy capped needs the largest global batch (--batch-max)");
   job.batch_max = 32;
   EXPECT_EQ(validate(job).error().message,
-            "a batch of 64 is above its own limit of 32 (batch_max)");
+            "a batch of 64 is above its own limit of 32 (--batch-max)");
 }
 
 TEST(Job, a_part_limit_is_a_time_or_one_of_two_words) {
