@@ -1,6 +1,7 @@
 #include "edl/cli/job_place.h"
 
 #include "edl/agent/event_file.h"
+#include "edl/agent/loose_fields.h"
 #include "edl/cli/run_options.h"
 #include "edl/cli/status_report.h"
 #include "edl/cli/store_commands.h"
@@ -96,6 +97,13 @@ Error JobConnection::not_running(const JobPlace& place) {
   if (place.entering) {
     return {Code::kUnavailable,
             text("job ", place.name, " is about to begin: ask again in a moment")};
+  }
+  return ended(place, end_in_directory(place));
+}
+
+Error JobConnection::ended(const JobPlace& place, const Json& result) {
+  if (agent::word(result, "state") == "finished") {
+    return {Code::kUnavailable, text("job ", place.name, " does not run: it has finished")};
   }
   return {Code::kUnavailable,
           text("job ", place.name, " does not run: edl resume ", place.name, " goes on with it")};

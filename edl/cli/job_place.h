@@ -60,7 +60,9 @@ class JobConnection {
                           const std::function<bool(const agent::JobPicture&)>& seen,
                           Duration limit);
   // The refusal of a command that needs the job to run.
-  static Error not_running(const JobPlace& place);
+  Error not_running(const JobPlace& place);
+  // The same of a job that has this result; null: nobody knows one.
+  static Error ended(const JobPlace& place, const Json& result);
 
  private:
   Result<void> open(const JobPlace& place);

@@ -508,7 +508,19 @@ class Scaling(Scene):
         self.edl("scale", "j", code=2)
         self.answer("stop", "j")
         self.assertEqual(job.end()[0], 0)
-        self.assertIn("does not run", self.edl("scale", "j", "--workers=2", code=1).stderr)
+        done = self.edl("scale", "j", "--workers=2", "--json", code=1)
+        self.assertIn("does not run: edl resume", done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["accepted"], False)
+        self.assertIn("does not run", answer["reason"])
+
+    def test_of_a_job_that_has_finished_nobody_is_told_to_resume_it(self):
+        self.assertEqual(self.run_job("--workers=1", "--steps=3").end()[0], 0)
+        url = self.serve()
+        self.assertEqual(self.run_job("--steps=3", f"--store={url}", name="k").end()[0], 0)
+        for job in ("j", "k"):
+            self.assertIn("has finished", self.edl("leader", job, code=1).stderr)
+        self.assertIn("has finished", self.edl("scale", "j", "--workers=2", code=1).stderr)
 
 
 class Refusing(Scene):
