@@ -62,6 +62,7 @@ class Footing {
   void enter_again(const JobPicture& picture);
   void enter_as_guest(const JobPicture& picture);
   void say_ended(const JobPicture& picture, store::Change& change) const;
+  void tell_untold_views(const JobPicture& picture);
   bool is_ours(const Json& member) const;
   const std::string* living_guest(const JobPicture& picture) const;
   std::optional<Error> other_numbers(const JobPicture& picture) const;

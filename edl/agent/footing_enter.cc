@@ -1,8 +1,11 @@
 // How an agent comes to its job: a new one, one that goes on, or one that runs elsewhere.
 #include <algorithm>
+#include <map>
 
 #include "edl/agent/footing.h"
 #include "edl/checkpoint/reader.h"
+#include "edl/data/verify_job.h"
+#include "edl/data/views_file.h"
 #include "edl/model/worker.h"
 
 namespace edl::agent {
@@ -89,6 +92,7 @@ void Footing::enter_again(const JobPicture& picture) {
   }
   change.deletes.push_back(job_store_->key("result"));
   say_ended(picture, change);
+  tell_untold_views(picture);
   job_store_->change(change, [this](bool happened) { entered(happened); });
 }
 
@@ -159,6 +163,26 @@ void Footing::say_ended(const JobPicture& picture, store::Change& change) const 
     if (is_guests && (!is_known || picture.is_alive(member.id))) continue;
     const Json ended = ended_member(member, "The run before has ended.");
     change.puts.push_back({job_store_->key("members/" + member.id), json_line(ended), 0});
+  }
+}
+
+// Views whose members ended before they could tell them: as their ledgers have them, and the last
+// one as it was published.
+void Footing::tell_untold_views(const JobPicture& picture) {
+  if (options_.launch.spec.mode == model::JobMode::kStopResume) return;
+  std::map<model::Generation, model::View> views;
+  const auto owners = data::ledger_owners(system_.disk(), options_.paths.dir);
+  for (const model::WorkerId& owner : owners.ok() ? *owners : std::vector<model::WorkerId>()) {
+    const auto known =
+        data::read_views(system_.disk(), data::views_path(options_.paths.dir, owner));
+    if (!known.ok()) continue;  // edl verify says so
+    for (const model::View& view : *known) views.emplace(view.generation, view);
+  }
+  if (picture.view) views.emplace(picture.view->generation, *picture.view);
+  for (const auto& [generation, view] : views) {
+    Json event = view;
+    event["event"] = "view";
+    tell(event);  // if it is newer than those that were
   }
 }
 

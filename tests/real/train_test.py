@@ -5,6 +5,7 @@ leader and the agent killed. What must hold for each job is in train_job.py.
 Run as: train_test.py PATH_OF_EDL [unittest options]"""
 
 import collections
+import json
 import os
 import signal
 import sys
@@ -293,6 +294,29 @@ class Signals(Scene):
         code = again.end()
         self.assertEqual(code, 0, again.account())
         self.ends_like_the_reference(steps)
+
+    def test_views_that_nobody_told_are_told_by_the_resume(self):
+        job = self.place.run("j", "--workers=2", f"--steps={LONG}", EVERY,
+                             "--fault=compute@40=kill", "--fault=compute@80=kill")
+        job.wait_for(lambda e: e["event"] == "step" and e["step"] > 200, "step 200")
+        self.place.answer("stop", "j")
+        self.assertEqual(job.end(), 0)
+        events = self.place.kept_events("j")
+        told = [e["generation"] for e in events if e["event"] == "view"]
+        self.assertGreater(max(told), 3)
+        lines = [e for e in events if e["event"] != "view" or e["generation"] < 3]
+        path = self.place.directory("j") / "events.jsonl"
+        path.write_text("".join(json.dumps(e) + "\n" for e in lines))
+        job = self.place.resume("j", "--workers=2")
+        job.wait_for(lambda e: e["event"] == "step", "a step")
+        self.place.answer("stop", "j")
+        self.assertEqual(job.end(), 0)
+        events = self.place.kept_events("j")
+        check_fields(events)
+        again = [e["generation"] for e in events if e["event"] == "view"]
+        self.assertLessEqual(set(told), set(again))
+        self.assertEqual([e["generation"] for e in self.place.answers("explain", "j")],
+                         sorted(set(again)))
 
     def test_all_workers_killed_at_once(self):
         steps = 2 * STEPS
