@@ -4,12 +4,26 @@
 
 #include "edl/agent/agent.h"
 #include "edl/agent/loose_fields.h"
+#include "edl/checkpoint/reader.h"
 
 namespace edl::agent {
 namespace {
 
 constexpr Duration kKillAfter = 5s;
 constexpr Duration kGuestsLimit = 10s;
+
+// Where training goes on from, in the fields of a result; the beginning when nothing was kept.
+Json last_kept(os::Disk& disk, const Json& recorded, const model::SampleCount& samples) {
+  const auto kept = checkpoint::open_checkpoint(disk, word(recorded, "path"));
+  const model::Position here = kept.ok() ? kept->state.position : model::Position();
+  std::string hash = word(recorded, "state_hash");
+  if (!kept.ok()) hash.clear();
+  const std::uint64_t in_epoch = samples.is_known() ? samples.known() : 0;
+  return {{"step", here.step},         {"steps", here.step},
+          {"epoch", here.epoch},       {"epochs", here.epoch},
+          {"position", here.position}, {"samples", here.epoch.value() * in_epoch + here.position},
+          {"state_hash", hash},        {"metrics", Json::object()}};
+}
 
 }  // namespace
 
@@ -32,11 +46,12 @@ void Agent::write_failure(const JobFailure& failure) {
 // Nobody is left who could write a checkpoint: the last one is where the job stopped.
 void Agent::write_stop() {
   if (std::exchange(failing_, true)) return;
-  Json result = picture_.checkpoint.is_object() ? picture_.checkpoint : Json::object();
+  Json result = last_kept(system_.disk(), picture_.checkpoint, options_.launch.samples);
   const std::uint64_t step = number(result, "step");
   const std::string place = step > 0 ? text("at its newest checkpoint, of step ", step)
                                      : "at its beginning, as it has no checkpoint";
   result["state"] = "stopped";
+  result["seconds"] = seconds(system_.now() - began_);
   result["reason"] = text("It was stopped while no worker was alive, so it is ", place, ".");
   face_.say(word(result, "reason"));
   footing_.job().put_if_absent("result", result, [this] {

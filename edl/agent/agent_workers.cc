@@ -44,6 +44,7 @@ void Agent::start_worker(const std::string& id) {
     }
     worker.attach(std::move(child).value());
     worker.send(train::ParentFrame::kSetup, setup_json(worker.id()));
+    if (worker.leaving) worker.ask_to_leave();  // it could not be told while it was starting
     tell_worker(worker, "It was started.");
   };
   starter_->start(id, log, started, [&worker](os::Exit exit) { worker.exited(exit); });

@@ -30,7 +30,7 @@ constexpr std::array<Order, 9> kOrders{{
     {"checkpoint", "step path bytes stall_ms write_ms"},
     {"worker", "id pid host state reason exit"},
     {"warning", "host reason"},
-    {"finished", "state steps samples epochs state_hash seconds metrics"},
+    {"finished", "state steps samples epochs state_hash seconds metrics position"},
     {"failed", "reason worker log"},
 }};
 

@@ -56,18 +56,8 @@ void Footing::open_store(const std::vector<std::string>& urls) {
     if (!parsed.ok()) return callbacks_.on_failed(parsed.error());
     client.endpoints.push_back(std::move(parsed).value());
   }
-  if (!is_guest()) {
-    const RunFile run{
-        .store = urls,
-        .pid = options_.pid,
-        .host = options_.host,
-        .embedded = store_process_ != nullptr,
-        .token_file = store_process_ ? store_process_->token_file() : options_.token_file,
-        .fingerprint = options_.launch.fingerprint,
-        .reproducible = options_.launch.reproducible};
-    const auto written = write_run(system_.disk(), options_.paths, run);
-    if (!written.ok()) return callbacks_.on_failed(written.error());
-  }
+  const auto written = write_run_file(/*entering=*/true);
+  if (!written.ok()) return callbacks_.on_failed(written.error());
   store_ = std::make_unique<store::EtcdStore>(system_, std::move(client));
   job_store_ =
       std::make_unique<JobStore>(*store_, options_.launch.spec.name,
@@ -77,6 +67,20 @@ void Footing::open_store(const std::vector<std::string>& urls) {
     waiting_.cancel();
     enter(picture);
   });
+}
+
+Result<void> Footing::write_run_file(bool entering) const {
+  if (is_guest()) return {};
+  return write_run(
+      system_.disk(), options_.paths,
+      {.store = urls_,
+       .pid = options_.pid,
+       .host = options_.host,
+       .embedded = store_process_ != nullptr,
+       .token_file = store_process_ ? store_process_->token_file() : options_.token_file,
+       .fingerprint = options_.launch.fingerprint,
+       .reproducible = options_.launch.reproducible,
+       .entering = entering});
 }
 
 // Nothing has begun yet, so nothing is lost when the store is not there.
@@ -141,7 +145,8 @@ Result<void> Footing::tell_end(const Json& result) {
   }
   Json event{{"event", "finished"}, {"state", state}};
   if (result.contains("step")) event["steps"] = result["step"];
-  for (const char* name : {"samples", "epochs", "state_hash", "seconds", "metrics", "reason"}) {
+  for (const char* name :
+       {"samples", "epochs", "state_hash", "seconds", "metrics", "position", "reason"}) {
     if (result.contains(name)) event[name] = result[name];
   }
   if (!options_.launch.reproducible) event["reproducible"] = false;

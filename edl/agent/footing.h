@@ -56,12 +56,14 @@ class Footing {
  private:
   void say_last_words(const std::string& log);
   void open_store(const std::vector<std::string>& urls);
+  Result<void> write_run_file(bool entering) const;
   void wait_for_store();
   void enter(const JobPicture& picture);
   void enter_new(const JobPicture& picture);
   void enter_again(const JobPicture& picture);
   void enter_as_guest(const JobPicture& picture);
   void say_ended(const JobPicture& picture, store::Change& change) const;
+  void tell_untold_views(const JobPicture& picture);
   bool is_ours(const Json& member) const;
   const std::string* living_guest(const JobPicture& picture) const;
   std::optional<Error> other_numbers(const JobPicture& picture) const;
@@ -81,7 +83,8 @@ class Footing {
   std::vector<std::string> urls_;
   std::unique_ptr<store::EtcdStore> store_;
   std::unique_ptr<JobStore> job_store_;
-  os::Pending waiting_;  // for the store's first answer
+  os::Pending waiting_;                           // for the store's first answer
+  std::optional<store::Revision> wanted_before_;  // when we first looked
   std::unique_ptr<store::Registration> registration_;
 };
 

@@ -1,8 +1,11 @@
 // How an agent comes to its job: a new one, one that goes on, or one that runs elsewhere.
 #include <algorithm>
+#include <map>
 
 #include "edl/agent/footing.h"
 #include "edl/checkpoint/reader.h"
+#include "edl/data/verify_job.h"
+#include "edl/data/views_file.h"
 #include "edl/model/worker.h"
 
 namespace edl::agent {
@@ -81,10 +84,15 @@ void Footing::enter_again(const JobPicture& picture) {
       .workers = options_.launch.wanted, .by = "edl resume", .reason = "The job goes on."};
   store::Change change{.conditions = {{job_store_->key("spec"), picture.revision("spec")},
                                       {job_store_->key("wanted"), picture.revision("wanted")}},
-                       .puts = {{job_store_->key("spec"), json_line(spec_json()), 0},
-                                {job_store_->key("wanted"), json_line(wanted_json(wanted)), 0}}};
+                       .puts = {{job_store_->key("spec"), json_line(spec_json()), 0}}};
+  // What was asked for since we first looked counts more than what we were told before.
+  if (!wanted_before_) wanted_before_ = picture.revision("wanted");
+  if (*wanted_before_ == picture.revision("wanted")) {
+    change.puts.push_back({job_store_->key("wanted"), json_line(wanted_json(wanted)), 0});
+  }
   change.deletes.push_back(job_store_->key("result"));
   say_ended(picture, change);
+  tell_untold_views(picture);
   job_store_->change(change, [this](bool happened) { entered(happened); });
 }
 
@@ -158,6 +166,26 @@ void Footing::say_ended(const JobPicture& picture, store::Change& change) const 
   }
 }
 
+// Views whose members ended before they could tell them: as their ledgers have them, and the last
+// one as it was published.
+void Footing::tell_untold_views(const JobPicture& picture) {
+  if (options_.launch.spec.mode == model::JobMode::kStopResume) return;
+  std::map<model::Generation, model::View> views;
+  const auto owners = data::ledger_owners(system_.disk(), options_.paths.dir);
+  for (const model::WorkerId& owner : owners.ok() ? *owners : std::vector<model::WorkerId>()) {
+    const auto known =
+        data::read_views(system_.disk(), data::views_path(options_.paths.dir, owner));
+    if (!known.ok()) continue;  // edl verify says so
+    for (const model::View& view : *known) views.emplace(view.generation, view);
+  }
+  if (picture.view) views.emplace(picture.view->generation, *picture.view);
+  for (const auto& [generation, view] : views) {
+    Json event = view;
+    event["event"] = "view";
+    tell(event);  // if it is newer than those that were
+  }
+}
+
 void Footing::enter_as_guest(const JobPicture& picture) {
   const std::string& name = options_.launch.spec.name;
   if (!picture.spec.is_object() || picture.result.is_object()) {
@@ -212,6 +240,8 @@ void Footing::entered(bool happened) {
   if (!happened) {  // somebody else was first: look again
     return job_store_->look([this](const JobPicture& picture) { enter(picture); });
   }
+  const auto written = write_run_file(/*entering=*/false);
+  if (!written.ok()) return callbacks_.on_failed(written.error());
   callbacks_.on_entered();
 }
 

@@ -80,7 +80,8 @@ Result<void> write_run(os::Disk& disk, const JobPaths& paths, const RunFile& run
                        {"embedded", run.embedded},
                        {"token_file", run.token_file},
                        {"fingerprint", run.fingerprint},
-                       {"reproducible", run.reproducible}});
+                       {"reproducible", run.reproducible},
+                       {"entering", run.entering}});
 }
 
 Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths) {
@@ -94,6 +95,7 @@ Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths) {
   model::read_text_optional(in, "token_file", run.token_file);
   if (in.has("fingerprint")) in.read_with("fingerprint", run.fingerprint, model::fingerprint_from);
   in.read_optional("reproducible", run.reproducible);
+  in.read_optional("entering", run.entering);
   EDL_TRY(in.finish());
   return run;
 }

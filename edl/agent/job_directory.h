@@ -44,6 +44,7 @@ struct RunFile {
   std::string token_file{};
   model::Fingerprint fingerprint{};
   bool reproducible = true;  // all runs of the job had this fingerprint
+  bool entering = false;     // who holds the directory has not come to the job yet
 };
 Result<void> write_run(os::Disk& disk, const JobPaths& paths, const RunFile& run);
 Result<RunFile> read_run(os::Disk& disk, const JobPaths& paths);

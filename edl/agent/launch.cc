@@ -40,12 +40,15 @@ Result<void> check_samples(const Launch& launch) {
                                 .members_min = launch.range.min,
                                 .members_max = launch.range.max};
   if (!batch::has_lone_sample(shape)) return {};
+  // Each alone, and the other option as it is: both together always say a batch and a V.
+  const std::string same_batch = text("--batch=", launch.spec.batch);
+  const std::string same_v = text("--logical-workers=", launch.logical_workers);
   std::string ways;
   if (const auto other = batch::batch_without_lone_sample(shape)) {
-    ways += text("--batch=", *other);
+    ways += text("--batch=", *other, " ", same_v);
   }
   if (const auto other = batch::logical_workers_without_lone_sample(shape)) {
-    ways += text(ways.empty() ? "" : " or ", "--logical-workers=", *other);
+    ways += text(ways.empty() ? "" : " or ", same_batch, " --logical-workers=", *other);
   }
   if (launch.spec.micro_batch) ways += text(ways.empty() ? "" : " or ", "another --micro-batch");
   if (ways.empty()) ways = "more samples";

@@ -239,6 +239,28 @@ TEST(Launch, a_stream_is_trained_once) {
   EXPECT_EQ(plan_launch(typed, *facts, kCores)->spec.epochs, 1u);
 }
 
+// The number behind the first `word` of the sentence.
+std::uint64_t number_behind(const std::string& sentence, const std::string& word) {
+  const std::size_t at = sentence.find(word);
+  return at == std::string::npos ? 0 : std::stoull(sentence.substr(at + word.size()));
+}
+
+TEST(Launch, that_gives_a_lone_sample_is_told_a_batch_and_logical_workers_that_work) {
+  ProgramFacts facts = program();
+  facts.takes_one_sample = false;
+  facts.logical_workers.reset();  // then they follow the batch
+  for (const std::uint64_t batch : {359u, 718u, 1436u}) {
+    LaunchRequest typed = request();
+    typed.batch = batch;
+    const auto refused = plan_launch(typed, facts, kCores);
+    ASSERT_FALSE(refused.ok()) << batch;
+    const std::string& said = refused.error().message;
+    typed.batch = number_behind(said, ": use --batch=");
+    typed.logical_workers = number_behind(said, " --logical-workers=");
+    EXPECT_TRUE(plan_launch(typed, facts, kCores).ok()) << said;
+  }
+}
+
 TEST(Launch, of_a_plain_command_plans_its_workers_only) {
   LaunchRequest typed = request();
   typed.program = "python3";

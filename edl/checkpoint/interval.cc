@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "edl/base/text.h"
+#include "edl/model/job.h"
 
 namespace edl::checkpoint {
 namespace {
@@ -19,7 +20,6 @@ constexpr int kWriteShareInverse = 4;
 constexpr int kCostShareInverse = 20;
 constexpr Duration kEveryMin = 1s;
 constexpr Duration kEveryMax = 1h;
-constexpr std::uint64_t kStepsMax = 1'000'000'000'000;
 
 Duration smoothed(Duration before, Duration now) { return (before + now) / 2; }
 
@@ -37,7 +37,9 @@ Result<IntervalRule> parse_interval_rule(std::string_view word) {
     std::uint64_t steps = 0;
     const char* end = digits.data() + digits.size();
     const auto [rest, failed] = std::from_chars(digits.data(), end, steps);
-    if (failed != std::errc() || rest != end || steps == 0 || steps > kStepsMax) return wrong;
+    if (failed != std::errc() || rest != end || steps == 0 || steps > model::kCheckpointStepsMax) {
+      return wrong;
+    }
     return IntervalRule{.kind = Kind::kSteps, .steps = steps};
   }
   const auto time = parse_duration(word);

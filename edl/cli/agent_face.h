@@ -1,6 +1,8 @@
 // What a person or a script sees of an agent: events as JSON lines, or sentences and progress.
 #pragma once
 
+#include <functional>
+
 #include "edl/agent/agent.h"
 #include "edl/cli/console.h"
 #include "edl/cli/progress.h"
@@ -11,6 +13,7 @@ struct FaceOptions {
   bool json = false;
   std::optional<std::uint64_t> steps{};
   std::optional<int> columns{};
+  std::function<void()> on_started = [] {};  // the job is ours
 };
 
 class ConsoleFace final : public agent::AgentFace {
@@ -28,6 +31,7 @@ class ConsoleFace final : public agent::AgentFace {
   Output& out_;
   Output& talk_;
   const bool json_;
+  const std::function<void()> on_started_;
   Progress progress_;
 };
 

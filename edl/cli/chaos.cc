@@ -19,7 +19,7 @@ class Chaos final : public Command {
   Result<void> run(Output& out) override {
     JobConnection connection(options_);
     EDL_TRY(const JobPlace place, connection.find());
-    if (!place.run) return JobConnection::not_running(place);
+    if (!place.run) return connection.not_running(place);
     EDL_TRY(connection.look(place));
     Random random(seed_);
     std::uint64_t kills = 0;

@@ -43,7 +43,7 @@ class AskCheckpoint final : public Command {
 
  private:
   static Result<void> check(const JobPlace& place, const agent::JobPicture& picture) {
-    if (picture.result.is_object()) return JobConnection::not_running(place);
+    if (picture.result.is_object()) return JobConnection::ended(place, picture.result);
     const Json plain(model::name(model::JobMode::kStopResume));
     if (picture.spec.value("mode", Json()) != plain) return {};
     return Error{Code::kInvalid, text("job ", place.name, " is in mode stop-resume: its command ",

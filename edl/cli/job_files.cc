@@ -1,5 +1,6 @@
 #include "edl/cli/job_files.h"
 
+#include "edl/agent/loose_fields.h"
 #include "edl/base/text.h"
 #include "edl/data/ledger_file.h"
 #include "edl/data/verify_job.h"
@@ -29,6 +30,9 @@ Result<JobFiles> job_files_from(const Json& json) {
   in.read_optional("steps", job.steps);
   if (in.has("mode")) model::read_word(in, "mode", job.mode, model::parse_job_mode);
   EDL_TRY(in.finish());
+  // What a job began with, by --from, may have had another batch, and its trace goes further.
+  const bool has_own_past = agent::word(json.value("spec", Json()), "from").empty();
+  job.data.batch_is_fixed = job.batch.policy == model::BatchPolicy::kFixed && has_own_past;
   if (job.mode == model::JobMode::kStopResume) return job;
   EDL_TRY(model::validate_samples(job.data.samples));
   EDL_TRY(model::validate(job.batch, job.data.logical_workers));

@@ -1,6 +1,7 @@
 #include "edl/cli/job_place.h"
 
 #include "edl/agent/event_file.h"
+#include "edl/agent/loose_fields.h"
 #include "edl/cli/run_options.h"
 #include "edl/cli/status_report.h"
 #include "edl/cli/store_commands.h"
@@ -54,6 +55,12 @@ Result<JobPlace> JobConnection::find() {
   return place;
 }
 
+Result<JobPlace> JobConnection::at_store() {
+  JobPlace place{.name = options_.job};
+  EDL_TRY(find_addresses(place));
+  return place;
+}
+
 // A job whose directory nobody holds does not run, unless its store is somebody else's.
 Result<void> JobConnection::find_addresses(JobPlace& place) {
   std::string token_file = options_.token_file;
@@ -61,7 +68,9 @@ Result<void> JobConnection::find_addresses(JobPlace& place) {
     EDL_TRY(place.run, agent::read_run(disk(), place.paths));
     place.urls = place.run->store;
     if (token_file.empty()) token_file = place.run->token_file;
-    place.running = !place.run->embedded || !disk().lock(place.paths.lock()).ok();
+    const auto is_held = [&] { return !disk().lock(place.paths.lock()).ok(); };
+    place.entering = place.run->entering && is_held();
+    place.running = !place.entering && (!place.run->embedded || is_held());
   }
   if (!options_.store.empty()) {
     place.urls.clear();
@@ -85,6 +94,17 @@ std::vector<std::string> JobConnection::names() {
 }
 
 Error JobConnection::not_running(const JobPlace& place) {
+  if (place.entering) {
+    return {Code::kUnavailable,
+            text("job ", place.name, " is about to begin: ask again in a moment")};
+  }
+  return ended(place, end_in_directory(place));
+}
+
+Error JobConnection::ended(const JobPlace& place, const Json& result) {
+  if (agent::word(result, "state") == "finished") {
+    return {Code::kUnavailable, text("job ", place.name, " does not run: it has finished")};
+  }
   return {Code::kUnavailable,
           text("job ", place.name, " does not run: edl resume ", place.name, " goes on with it")};
 }

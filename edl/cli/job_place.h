@@ -33,7 +33,8 @@ struct JobPlace {
   std::optional<agent::RunFile> run{};
   std::vector<std::string> urls{};
   std::string token{};
-  bool running = false;  // something may answer at these addresses
+  bool running = false;   // something may answer at these addresses
+  bool entering = false;  // a run is about to come to it: what is asked of it now would be lost
 
   bool has_directory() const { return !paths.dir.empty(); }
 };
@@ -47,6 +48,8 @@ class JobConnection {
   const os::Machine& machine() const { return machine_; }
 
   Result<JobPlace> find();
+  // The job of this name in the store that the options name, whatever is here.
+  Result<JobPlace> at_store();
   // The names of the jobs in the folder edl-jobs.
   std::vector<std::string> names();
   // An error when the store cannot be reached in time. After it the calls below may be made.
@@ -57,7 +60,9 @@ class JobConnection {
                           const std::function<bool(const agent::JobPicture&)>& seen,
                           Duration limit);
   // The refusal of a command that needs the job to run.
-  static Error not_running(const JobPlace& place);
+  Error not_running(const JobPlace& place);
+  // The same of a job that has this result; null: nobody knows one.
+  static Error ended(const JobPlace& place, const Json& result);
 
  private:
   Result<void> open(const JobPlace& place);

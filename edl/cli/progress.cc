@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <vector>
 
 #include "edl/agent/loose_fields.h"
 #include "edl/base/text.h"
@@ -15,9 +14,10 @@ using agent::number;
 using agent::OrderedJson;
 using agent::word;
 
-constexpr std::size_t kBarMin = 10;
+constexpr std::size_t kBarMin = 5;
 constexpr std::size_t kBarMax = 30;
-constexpr std::size_t kMetricsShown = 2;
+constexpr std::size_t kBarEnds = 3;  // its brackets, and the space behind it
+constexpr int kMetricsShown = 2;
 constexpr const char* kClearLine = "\r\x1b[K";
 
 std::optional<double> real(const OrderedJson& event, const char* name) {
@@ -158,25 +158,43 @@ std::string bar_text(double share, std::size_t width) {
   return text("[", std::string(full, '#'), std::string(width - full, '.'), "] ");
 }
 
-std::string Progress::line(std::size_t columns) const {
-  std::vector<std::string> parts{
-      options_.steps ? text("step ", step_, "/", *options_.steps) : text("step ", step_),
-      text("epoch ", epoch_)};
-  if (loss_) parts.push_back(text("loss ", rounded(*loss_)));
-  std::size_t shown = 0;
+// In the order in which they are read. The higher its rank, the sooner a part goes when there is no
+// room for all of them.
+std::vector<Progress::Part> Progress::parts() const {
+  std::vector<Part> parts{
+      {0, options_.steps ? text("step ", step_, "/", *options_.steps) : text("step ", step_)},
+      {5, text("epoch ", epoch_)}};
+  if (loss_) parts.push_back({1, text("loss ", rounded(*loss_))});
+  int shown = 0;
   for (const auto& [name, value] : metrics_) {
-    if (shown++ < kMetricsShown) parts.push_back(text(name, " ", rounded(value)));
+    if (shown++ < kMetricsShown) parts.push_back({5 + shown, text(name, " ", rounded(value))});
   }
-  parts.push_back(counted(workers_, "worker"));
-  parts.push_back(text(static_cast<std::uint64_t>(samples_per_second_), " samples/s"));
-  if (const auto left = time_left()) parts.push_back(text(roughly(*left), " left"));
-  std::string out;
-  for (const std::string& part : parts) out += text(out.empty() ? "" : "  ", part);
-  if (columns == 0 || !options_.steps || *options_.steps == 0)
-    return out.substr(0, columns == 0 ? out.size() : columns);
-  const std::size_t spare = columns - std::min(columns, out.size() + 3);
-  const double share = static_cast<double>(step_) / static_cast<double>(*options_.steps);
-  if (spare >= kBarMin) out = bar_text(share, std::min(spare, kBarMax)) + out;
+  parts.push_back({3, counted(workers_, "worker")});
+  parts.push_back({2, text(static_cast<std::uint64_t>(samples_per_second_), " samples/s")});
+  if (const auto left = time_left()) parts.push_back({4, text(roughly(*left), " left")});
+  return parts;
+}
+
+std::string Progress::line(std::size_t columns) const {
+  std::vector<Part> parts = this->parts();
+  const auto joined = [&] {
+    std::string out;
+    for (const Part& part : parts) out += text(out.empty() ? "" : "  ", part.words);
+    return out;
+  };
+  std::string out = joined();
+  if (columns == 0) return out;
+  const bool has_bar = options_.steps && *options_.steps > 0;
+  const std::size_t beside = has_bar ? kBarMin + kBarEnds : 0;
+  while (parts.size() > 1 && out.size() + beside > columns) {
+    parts.erase(std::ranges::max_element(parts, {}, &Part::rank));
+    out = joined();
+  }
+  const std::size_t spare = columns - std::min(columns, out.size() + kBarEnds);
+  if (has_bar && spare >= kBarMin) {
+    const double share = static_cast<double>(step_) / static_cast<double>(*options_.steps);
+    out = bar_text(share, std::min(spare, kBarMax)) + out;
+  }
   return out.substr(0, columns);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "edl/agent/event_log.h"
 #include "edl/base/time.h"
@@ -33,13 +34,20 @@ class Progress {
   // Leaves the last state of the line and goes below it.
   std::string close();
 
-  // The line as it would be drawn with so many columns; nothing is cut with 0.
+  // The line as it would be drawn with so many columns, without the parts that find no room; all of
+  // them with 0.
   std::string line(std::size_t columns) const;
 
  private:
+  struct Part {
+    int rank;
+    std::string words;
+  };
+
   void on_step(const agent::OrderedJson& step, Time now);
   std::string draw();
   std::optional<Duration> time_left() const;
+  std::vector<Part> parts() const;
 
   const ProgressOptions options_;
   std::uint64_t epoch_ = 0;

@@ -27,6 +27,22 @@ TEST(Progress, a_terminal_shows_one_line_that_fits) {
   }
 }
 
+TEST(Progress, what_finds_no_room_goes_from_the_least_important) {
+  Progress progress({.columns = 80, .steps = 100});
+  progress.take({{"event", "metric"}, {"name", "accuracy"}, {"value", 0.5}}, kStart);
+  progress.take({{"event", "metric"}, {"name", "top5"}, {"value", 0.75}}, kStart);
+  progress.take(step(10), kStart);
+  progress.take(step(20), kStart + 10s);
+  EXPECT_EQ(progress.line(90),
+            "[###...............] step 20/100  epoch 1  loss 0.25  2 workers  1000 samples/s  "
+            "80 s left");
+  EXPECT_EQ(progress.line(75),
+            "[##..........] step 20/100  loss 0.25  2 workers  1000 samples/s  80 s left");
+  EXPECT_EQ(progress.line(60), "[#.......] step 20/100  loss 0.25  2 workers  1000 samples/s");
+  EXPECT_EQ(progress.line(40), "[###............] step 20/100  loss 0.25");
+  EXPECT_EQ(progress.line(20), "[#.....] step 20/100");
+}
+
 TEST(Progress, is_redrawn_at_most_ten_times_a_second) {
   Progress progress({.columns = 80, .steps = 100});
   EXPECT_NE(progress.take(step(1), kStart), "");
@@ -55,7 +71,7 @@ TEST(Progress, a_view_is_a_sentence_above_the_line) {
   progress.take(step(50), kStart);
   const std::string said = progress.take(view(), kStart);
   EXPECT_TRUE(said.starts_with("\r\x1b[KView 3 (death)")) << said;
-  EXPECT_NE(said.find("\n\r\x1b[Kstep 50/100"), std::string::npos) << said;
+  EXPECT_NE(said.find("\n\r\x1b[K[###....] step 50/100"), std::string::npos) << said;
 }
 
 TEST(Progress, metrics_are_shown_with_the_next_line) {

@@ -14,6 +14,9 @@ class Resume final : public Command {
  public:
   Resume(CLI::App& app, Console& console) : console_(console) {
     common_.add_to(app);
+    app.add_option("--store", place_.store,
+                   "where its store is now, when it is none of the job's own")
+        ->type_name("URL[,URL...]");
     app.add_flag("--any-fingerprint", any_fingerprint_,
                  "go on although numbers have other bits here: not reproducible");
     app.add_option("JOB", place_.job, "the job's name, or its directory")
@@ -23,8 +26,14 @@ class Resume final : public Command {
 
   Result<void> run(Output& out) override {
     AgentRun runner(console_, common_);
+    place_.token_file = common_.token_file;
     JobConnection connection(place_);
     EDL_TRY(const JobPlace place, connection.find());
+    if (!place.launch) {
+      return Error{Code::kNotFound,
+                   text("cannot resume job ", place.name, ": its directory is not ",
+                        "here. Go on where it began, or lend workers by edl join")};
+    }
     EDL_TRY(const auto start, narrow("--start", common_.start));
     EDL_TRY(agent::Launch launch,
             agent::with_workers(*place.launch, common_.workers, start, runner.machine().cores));
@@ -35,18 +44,42 @@ class Resume final : public Command {
             runner.prepare(agent::AgentMode::kResume, std::move(launch), place.paths));
     EDL_TRY(check_program(runner, place, options));
     EDL_TRY(runner.hold(place.paths, kHoldLimit));
+    EDL_TRY(say_entering(runner, place));
     const std::string secret =
         common_.secret_file.empty() ? place.paths.secret() : common_.secret_file;
     EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), secret));
-    if (place.run && !place.run->embedded) {
-      options.store = place.run->store;
-      options.token = place.token;
-      options.token_file = place.run->token_file;
-    }
+    EDL_TRY(take_store(connection, place, options));
     return runner.run(std::move(options), out);
   }
 
  private:
+  // The store of the run before may still answer; nobody should ask there any more.
+  static Result<void> say_entering(AgentRun& runner, const JobPlace& place) {
+    if (!place.run) return {};
+    agent::RunFile run = *place.run;
+    run.entering = true;
+    return agent::write_run(runner.system().disk(), place.paths, run);
+  }
+
+  // The store of the last run, or the one where the job is now.
+  Result<void> take_store(JobConnection& connection, const JobPlace& place,
+                          agent::AgentOptions& options) const {
+    const bool is_own = place.run && place.run->embedded;
+    if (place_.store.empty() && (is_own || !place.run)) return {};
+    if (is_own) {
+      return Error{Code::kInvalid, text("job ", place.name, " has a store of its own in ",
+                                        place.paths.store(), ": leave --store away")};
+    }
+    if (!place_.store.empty()) {
+      // In one that does not know it, the job would begin anew.
+      EDL_TRY(connection.look(place));
+    }
+    options.store = place.urls;
+    options.token = place.token;
+    if (place.run && options.token_file.empty()) options.token_file = place.run->token_file;
+    return {};
+  }
+
   // What is trained from here on is compared with what was trained last.
   Result<void> check_program(AgentRun& runner, const JobPlace& place,
                              agent::AgentOptions& options) const {
@@ -85,13 +118,13 @@ class Join final : public Command {
     app.add_option("--job", place_.job, "the job's name")->required()->type_name("NAME");
     add_number(app, "--workers", workers_,
                "how many workers to lend; as many as cores when not given");
-    app.add_option("--secret-file", common_.secret_file, "the job's secret")
-        ->required()
+    app.add_option("--secret-file", common_.secret_file,
+                   "the job's secret; the one in --dir or edl-jobs/NAME when not given")
         ->type_name("FILE");
     app.add_option("--token-file", common_.token_file, "what the store wants to be shown")
         ->type_name("FILE");
-    app.add_option("--address", common_.address, "host of ours that the other workers can reach")
-        ->required()
+    app.add_option("--address", common_.address,
+                   "host of ours that the other workers can reach; 127.0.0.1 when not given")
         ->type_name("HOST");
     app.add_option("--dir", dir_, "for logs; edl-jobs/NAME when not given")->type_name("DIR");
     add_duration(app, "--grace", common_.grace,
@@ -109,27 +142,36 @@ class Join final : public Command {
     place_.token_file = common_.token_file;
     AgentRun runner(console_, common_);
     JobConnection connection(place_);
-    JobPlace place{.name = place_.job, .running = true};
-    for (const std::string_view url : split(place_.store, ',')) place.urls.emplace_back(url);
+    EDL_TRY(const JobPlace place, connection.at_store());
+    const std::string usual = absolute(runner.machine(), "edl-jobs/" + place.name);
+    const agent::JobPaths paths{dir_.empty() ? usual : absolute(runner.machine(), dir_)};
+    EDL_TRY(std::string secret,
+            find_secret(runner.system().disk(), {paths.secret(), usual + "/secret"}));
     EDL_TRY(agent::Launch launch, read_launch(connection, place));
-    const agent::JobPaths paths{
-        absolute(runner.machine(), dir_.empty() ? "edl-jobs/" + place.name : dir_)};
     EDL_TRY(auto options, runner.prepare(agent::AgentMode::kJoin, std::move(launch), paths));
     EDL_TRY(const auto workers, narrow("--workers", workers_));
     options.join_workers = workers.value_or(runner.machine().cores);
     EDL_TRY(check_program(runner, options));
     EDL_TRY(runner.system().disk().make_directory(paths.logs()));
-    EDL_TRY(options.secret, agent::read_secret(runner.system().disk(), common_.secret_file));
+    options.secret = std::move(secret);
     options.store = place.urls;
     return runner.run(std::move(options), out);
   }
 
  private:
-  // The job as its store has it, with the program as it is found here.
-  Result<agent::Launch> read_launch(JobConnection& connection, JobPlace& place) const {
-    if (!place_.token_file.empty()) {
-      EDL_TRY(place.token, agent::read_secret(connection.disk(), place_.token_file));
+  // Where `edl run` left it, when the job began in this folder.
+  Result<std::string> find_secret(os::Disk& disk, const std::vector<std::string>& places) const {
+    if (!common_.secret_file.empty()) return agent::read_secret(disk, common_.secret_file);
+    for (const std::string& path : places) {
+      if (disk.exists(path)) return agent::read_secret(disk, path);
     }
+    return Error{Code::kNotFound,
+                 text("cannot join job ", place_.job, ": its secret is not in ", places.back(),
+                      ". Copy it from the job's directory and name it by --secret-file")};
+  }
+
+  // The job as its store has it, with the program as it is found here.
+  Result<agent::Launch> read_launch(JobConnection& connection, const JobPlace& place) const {
     EDL_TRY(const agent::JobPicture picture, connection.look(place));
     agent::Launch launch;
     EDL_TRY(launch.spec, model::job_from(picture.spec));
@@ -186,7 +228,8 @@ void add_resume(CommandLine& line, Console& console) {
       line.add<Join>(line.root(),
                      {"join", "Lend this machine's workers to a job that runs elsewhere.",
                       "edl join --store=http://10.0.0.1:2379 --job=mlp-1 --secret-file=secret "
-                      "--address=10.0.0.2 builtin:mlp"},
+                      "--address=10.0.0.2 builtin:mlp\n"
+                      "  edl join --store=http://127.0.0.1:2379 --job=mlp-1 builtin:mlp"},
                      console);
   line.takes_program(join);
 }

@@ -3,6 +3,8 @@
 #include "edl/checkpoint/weights.h"
 #include "edl/cli/ask_program.h"
 #include "edl/cli/commands.h"
+#include "edl/cli/job_place.h"
+#include "edl/cli/new_directory.h"
 #include "edl/cli/run_options.h"
 
 namespace edl::cli {
@@ -61,11 +63,16 @@ class Run final : public Command {
     EDL_TRY(check_new(runner.system().disk(), paths));
     if (!launch.note.empty()) say(launch.note);
     if (common_.detach && runner.detached_name().empty()) {
-      return runner.detach(launch.spec.name, paths, out);
+      return detach(runner, launch.spec.name, paths, out);
     }
     EDL_TRY(auto options, runner.prepare(agent::AgentMode::kRun, std::move(launch), paths));
-    EDL_TRY(make_directory(runner, options));
-    return runner.run(std::move(options), out);
+    NewDirectory directory(runner.system().disk(), paths.dir);
+    EDL_TRY(runner.system().disk().make_directory(paths.logs()));
+    EDL_TRY(runner.hold(paths, Duration::zero()));
+    EDL_TRY(check_new(runner.system().disk(), paths));
+    auto ended = begin(runner, std::move(options), out);
+    if (!ended.ok() && !runner.has_begun()) directory.clear();
+    return ended;
   }
 
  private:
@@ -145,7 +152,7 @@ class Run final : public Command {
     EDL_TRY(request.start, narrow("--start", common_.start));
     EDL_TRY(request.logical_workers, narrow("--logical-workers", logical_workers_));
     EDL_TRY(request.silent_steps, narrow("--silent-steps", silent_steps_));
-    request.name = job_name(runner);
+    EDL_TRY(request.name, job_name(runner));
     EDL_TRY(model::validate_name("job", request.name));
     if (mode_ == model::JobMode::kStopResume) {
       EDL_TRY(agent::Launch launch, agent::plan_stop_resume(request, runner.machine().cores));
@@ -192,12 +199,31 @@ class Run final : public Command {
     return {};
   }
 
-  std::string job_name(AgentRun& runner) const {
+  // The first number that is free here and in the store.
+  Result<std::string> job_name(AgentRun& runner) const {
     if (!runner.detached_name().empty()) return runner.detached_name();
     if (!name_.empty()) return name_;
-    return agent::free_name(program_.front(), [&](const std::string& name) {
-      return runner.system().disk().exists(directory(name));
+    Result<void> looked;
+    std::string name = agent::free_name(program_.front(), [&](const std::string& candidate) {
+      if (dir_.empty() && runner.system().disk().exists(directory(candidate))) return true;
+      auto known = is_in_store(candidate);
+      if (known.ok()) return *known;
+      looked = known.error();
+      return false;
     });
+    EDL_TRY(std::move(looked));
+    return name;
+  }
+
+  Result<bool> is_in_store(const std::string& name) const {
+    if (store_.empty()) return false;
+    const JobOptions there{.job = name, .store = store_, .token_file = common_.token_file};
+    JobConnection connection(there);
+    EDL_TRY(const JobPlace place, connection.at_store());
+    auto picture = connection.look(place);
+    if (picture.ok()) return true;
+    if (picture.error().code == Code::kNotFound) return false;
+    return picture.error();
   }
 
   std::string directory(const std::string& name) const {
@@ -211,13 +237,21 @@ class Run final : public Command {
                       paths.dir, ", or choose another --name or --dir")};
   }
 
-  // From here on the job exists.
-  Result<void> make_directory(AgentRun& runner, agent::AgentOptions& options) const {
+  // The one in the background takes away what it has made itself; its log is left to us.
+  static Result<void> detach(AgentRun& runner, const std::string& name,
+                             const agent::JobPaths& paths, Output& out) {
+    os::Disk& disk = runner.system().disk();
+    NewDirectory directory(disk, paths.dir);
+    auto begun = runner.detach(name, paths, out);
+    if (begun.ok() || begun.error().code == Code::kTimeout) return begun;
+    const auto lock = disk.lock(paths.lock());
+    if (lock.ok() && !disk.exists(paths.job())) directory.clear();
+    return begun;
+  }
+
+  Result<void> begin(AgentRun& runner, agent::AgentOptions options, Output& out) const {
     os::Disk& disk = runner.system().disk();
     const agent::JobPaths& paths = options.paths;
-    EDL_TRY(disk.make_directory(paths.logs()));
-    EDL_TRY(runner.hold(paths, Duration::zero()));
-    EDL_TRY(check_new(disk, paths));
     if (!store_.empty()) {
       for (const std::string_view url : split(store_, ',')) options.store.emplace_back(url);
     }
@@ -229,7 +263,8 @@ class Run final : public Command {
     if (source_) {
       EDL_TRY(options.inherited, agent::inherit(disk, *source_, paths));
     }
-    return agent::write_job(disk, paths, options.launch);
+    EDL_TRY(agent::write_job(disk, paths, options.launch));
+    return runner.run(std::move(options), out);
   }
 
   void say(const std::string& sentence) {

@@ -7,6 +7,7 @@
 #include "edl/agent/program.h"
 #include "edl/agent/stop_resume_agent.h"
 #include "edl/cli/agent_face.h"
+#include "edl/cli/ask_program.h"
 #include "edl/cli/store_commands.h"
 #include "edl/data/cache.h"
 #include "edl/data/cache_folder.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::string_view kDetached = "detached ";
 constexpr Duration kDetachLimit = 2min;
+constexpr Duration kDrainLimit = 100ms;
 
 std::string fault_problem(const std::string& word) {
   const auto fault = model::parse_fault(word);
@@ -150,6 +152,7 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   EDL_TRY(agent.argv, command_of(launch.spec));
   EDL_TRY(agent.environment, program_environment(launch.spec.program, launch.spec.mode,
                                                  launch.spec.isa, launch.spec.seed));
+  EDL_TRY(check_address());
   agent.address = options_.address;
   for (const std::string& fault : options_.faults) {
     EDL_TRY(agent.faults.emplace_back(), model::parse_fault(fault));
@@ -160,6 +163,7 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   }
   if (!options_.trace_samples.empty()) {
     agent.trace_samples = absolute(machine_, options_.trace_samples);
+    EDL_TRY(check_trace(agent.trace_samples));
   }
   if (!options_.token_file.empty()) {
     EDL_TRY(agent.token, read_token(system_->disk(), options_.token_file));
@@ -170,6 +174,25 @@ Result<agent::AgentOptions> AgentRun::prepare(agent::AgentMode mode, agent::Laun
   agent.launch = std::move(launch);
   agent.paths = std::move(paths);
   return agent;
+}
+
+// What workers would fail at, one after the other.
+Result<void> AgentRun::check_address() {
+  const auto listener = system_->network().listen({.host = options_.address, .port = 0, .path = ""},
+                                                  [](std::unique_ptr<os::Stream>) {});
+  if (listener.ok()) return {};
+  return Error{Code::kInvalid,
+               text("no worker here could listen at --address=", options_.address, ": ",
+                    listener.error().message, ". Give an address of this machine")};
+}
+
+Result<void> AgentRun::check_trace(const std::string& path) {
+  os::Disk& disk = system_->disk();
+  const bool existed = disk.exists(path);
+  const auto file = disk.open(path, os::Open::kAppend);
+  if (file.ok()) return existed ? Result<void>() : disk.remove(path);
+  return Error{Code::kInvalid,
+               text("the trace of --trace-samples cannot be written: ", file.error().message)};
 }
 
 Result<void> AgentRun::hold(const agent::JobPaths& paths, Duration limit) {
@@ -199,19 +222,26 @@ Result<void> AgentRun::run(agent::AgentOptions options, Output& out) {
 
 template <class AnyAgent>
 Result<void> AgentRun::play(agent::AgentOptions options, Output& out) {
-  ConsoleFace face(
-      *system_, out, console_.talk,
-      {.json = options_.json, .steps = options.launch.steps, .columns = os::terminal_columns()});
+  ConsoleFace face(*system_, out, console_.talk,
+                   {.json = options_.json,
+                    .steps = options.launch.steps,
+                    .columns = os::terminal_columns(),
+                    .on_started = [this] { on_begun(); }});
   AnyAgent agent(*system_, std::move(options), face);
-  if (os::Stream* parent = system_->processes().parent()) {
-    static constexpr std::string_view kBegun = "begun\n";
-    const ConstBytes piece = bytes_of(kBegun);
-    parent->write(std::span(&piece, 1), [](const Result<void>&) {});
-  }
   const int code = system_->run();
   face.close();
   if (code == 0) return {};
   return Error{Code::kUnavailable, agent.failure()};
+}
+
+// Who started us in the background waits for it.
+void AgentRun::on_begun() {
+  has_begun_ = true;
+  os::Stream* parent = system_->processes().parent();
+  if (parent == nullptr) return;
+  static constexpr std::string_view kBegun = "begun\n";
+  const ConstBytes piece = bytes_of(kBegun);
+  parent->write(std::span(&piece, 1), [](const Result<void>&) {});
 }
 
 std::string AgentRun::detached_name() const {
@@ -227,10 +257,11 @@ Result<void> AgentRun::detach(const std::string& name, const agent::JobPaths& pa
   spawn.environment = {{train::kRoleVariable, text(kDetached, name)}};
   spawn.output_path = paths.log("agent");
   spawn.own_session = true;
-  std::optional<os::Exit> ended;
-  EDL_TRY(const auto child, system_->processes().spawn(spawn, [&](os::Exit exit) {
-    ended = exit;
-    system_->finish(0);
+  bool ended = false;
+  os::Pending drain;  // its word may still be on the way
+  EDL_TRY(const auto child, system_->processes().spawn(spawn, [&](os::Exit) {
+    ended = true;
+    drain = system_->after(kDrainLimit, [&] { system_->finish(0); });
   }));
   Bytes word(16);
   bool begun = false;
@@ -240,6 +271,10 @@ Result<void> AgentRun::detach(const std::string& name, const agent::JobPaths& pa
   });
   const os::Pending alarm = system_->after(kDetachLimit, [&] { system_->finish(0); });
   system_->run();
+  if (!begun && !ended) {
+    return Error{Code::kTimeout, text("the job did not begin within ", kDetachLimit / 1min,
+                                      " minutes; see ", paths.log("agent"))};
+  }
   if (!begun) {
     const auto lines = agent::last_lines(system_->disk(), paths.log("agent"), 1);
     return Error{Code::kUnavailable, lines.empty()

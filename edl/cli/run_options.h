@@ -69,6 +69,8 @@ class AgentRun {
   Result<void> hold(const agent::JobPaths& paths, Duration limit);
   // Runs the agent to its end.
   Result<void> run(agent::AgentOptions options, Output& out);
+  // Whether it has come to the job.
+  bool has_begun() const { return has_begun_; }
 
   // Starts this command once more, in the background; answers when its job has begun.
   Result<void> detach(const std::string& name, const agent::JobPaths& paths, Output& out);
@@ -78,6 +80,9 @@ class AgentRun {
  private:
   template <class AnyAgent>
   Result<void> play(agent::AgentOptions options, Output& out);
+  void on_begun();
+  Result<void> check_address();
+  Result<void> check_trace(const std::string& path);
 
   Console& console_;
   const RunOptions& options_;
@@ -85,6 +90,7 @@ class AgentRun {
   std::unique_ptr<LogSink> sink_;
   std::unique_ptr<os::PosixSystem> system_;
   std::unique_ptr<os::DiskLock> lock_;
+  bool has_begun_ = false;
 };
 
 }  // namespace edl::cli

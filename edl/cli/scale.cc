@@ -33,7 +33,9 @@ class Scale final : public Command {
     JobConnection connection(options_);
     EDL_TRY(const JobPlace place, connection.find());
     while (true) {
-      EDL_TRY(const agent::JobPicture picture, connection.look(place));
+      const auto looked = connection.look(place);
+      if (!looked.ok()) return refuse(looked.error(), out);
+      const agent::JobPicture& picture = *looked;
       const ScalePlan plan = plan_scale(place.name, picture, workers_);
       if (!plan.accepted) return refuse(plan, out);
       if (dry_run_) return tell(plan, agent::OrderedJson(), out);
@@ -91,6 +93,14 @@ class Scale final : public Command {
       EDL_TRY(tell(plan, agent::OrderedJson(), out));
     }
     return Error{Code::kInvalid, plan.reason};
+  }
+
+  // Of a job that cannot be asked.
+  Result<void> refuse(const Error& why, Output& out) const {
+    if (options_.json) {
+      out.add(agent::event_line({{"accepted", false}, {"reason", why.message + "."}}));
+    }
+    return why;
   }
 
   JobOptions options_;

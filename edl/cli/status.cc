@@ -64,6 +64,7 @@ class Leader final : public Command {
     JobConnection connection(options_);
     EDL_TRY(const JobPlace place, connection.find());
     EDL_TRY(const agent::JobPicture picture, connection.look(place));
+    if (picture.result.is_object()) return JobConnection::ended(place, picture.result);
     const std::string id = picture.leader_id();
     if (id.empty()) {
       return Error{Code::kNotFound, text("job ", place.name, " has no leader yet")};

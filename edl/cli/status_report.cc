@@ -106,6 +106,27 @@ OrderedJson checkpoint_report(const Json& kept, const Json& told) {
   return {{"step", field("step", {&checkpoint})}, {"path", field("path", {&checkpoint})}};
 }
 
+// Where the step after a told one begins.
+Json after(const Json& step, const std::optional<agent::Launch>& launch) {
+  if (!step.is_object() || !step.contains("step")) return {};
+  const std::uint64_t end = agent::number(step, "position") + agent::number(step, "samples");
+  const std::uint64_t epoch = agent::number(step, "epoch");
+  const bool ends_epoch = launch && launch->samples == end;
+  return {{"step", step["step"]},
+          {"epoch", epoch + (ends_epoch ? 1 : 0)},
+          {"position", ends_epoch ? 0 : end}};
+}
+
+// Step, epoch and position, all of one moment: where the next step begins.
+Json reached(const StatusFacts& facts, const Json& result, const Json& progress) {
+  for (const Json* place : {&result, &progress}) {
+    if (place->is_object() && place->contains("step") && place->contains("position")) return *place;
+  }
+  const Json end = facts.story.result();
+  if (end.is_object() && end.contains("step")) return end;
+  return after(facts.story.step, facts.launch);
+}
+
 bool is_plain(const StatusFacts& facts, const agent::JobPicture& picture) {
   if (facts.launch) return facts.launch->spec.mode == model::JobMode::kStopResume;
   return word(picture.spec, "mode") == model::name(model::JobMode::kStopResume);
@@ -154,13 +175,11 @@ OrderedJson status_report(const StatusFacts& facts) {
   const Json view = picture.view ? Json(*picture.view) : story.view;
   OrderedJson out{{"job", facts.job}, {"state", state.state}, {"reason", state.reason}};
   out["generation"] = field("generation", {&view});
-  const Json last = story.end.is_object() && story.end.contains("steps")
-                        ? Json{{"step", story.end["steps"]}}
-                        : Json();
-  out["step"] = field("step", {&picture.result, &progress, &last, &story.step});
+  const Json here = reached(facts, picture.result, progress);
+  out["step"] = field("step", {&here});
   out["steps"] = field("steps", {&progress, &picture.spec, &kept});
-  out["epoch"] = field("epoch", {&picture.result, &progress, &story.step});
-  out["position"] = field("position", {&picture.result, &progress, &story.step});
+  out["epoch"] = field("epoch", {&here});
+  out["position"] = field("position", {&here});
   out["loss"] = field("loss", {&progress, &story.step});
   out["samples_per_second"] = field("samples_per_second", {&progress, &story.step});
   out["seconds_left"] = field("seconds_left", {&progress});

@@ -25,7 +25,7 @@ agent::JobPicture running() {
   picture.take(put("wanted", {{"workers", 2u}}));
   picture.take(put("leader", {{"id", "w1"}}));
   picture.take(put("view", view));
-  picture.take(put("progress", {{"step", 10u}, {"loss", 0.5}}));
+  picture.take(put("progress", {{"step", 10u}, {"epoch", 1u}, {"position", 64u}, {"loss", 0.5}}));
   for (const char* id : {"w1", "w2", "w3"}) {
     picture.take(put(text("members/", id), {{"pid", 7}, {"host", "h"}, {"state", "joining"}}));
   }
@@ -37,12 +37,18 @@ agent::OrderedJson report_of(const agent::JobPicture& picture) {
   return status_report({.job = "a", .picture = picture, .urls = {"unix:/s"}});
 }
 
+// Step, epoch and position.
+std::string where(const agent::OrderedJson& report) {
+  return text(report["step"].dump(), " ", report["epoch"].dump(), " ", report["position"].dump());
+}
+
 TEST(Status, of_a_running_job_comes_from_its_keys) {
   const auto report = report_of(running());
   EXPECT_EQ(report["state"], "running");
   EXPECT_EQ(report["reason"], "w2 joined.");
   EXPECT_EQ(report["generation"], 4);
   EXPECT_EQ(report["progress"], 0.25);
+  EXPECT_EQ(where(report), "10 1 64");
   EXPECT_EQ(report["useful_sizes"], agent::OrderedJson::parse("[1,2,4]"));
   EXPECT_EQ(report["leader"], "w1");
   ASSERT_EQ(report["workers"].size(), 3u) << "one has ended";
@@ -72,9 +78,10 @@ TEST(Status, state_follows_what_is_wanted_and_the_result) {
   EXPECT_EQ(report_of(picture)["reason"], "too few");
   picture.take(put("wanted", {{"workers", 2u}, {"stop", true}}));
   EXPECT_EQ(report_of(picture)["state"], "stopping");
-  picture.take(put("result", {{"state", "stopped"}, {"step", 12u}}));
+  picture.take(
+      put("result", {{"state", "stopped"}, {"step", 12u}, {"epoch", 1u}, {"position", 8u}}));
   EXPECT_EQ(report_of(picture)["state"], "stopped");
-  EXPECT_EQ(report_of(picture)["step"], 12);
+  EXPECT_EQ(where(report_of(picture)), "12 1 8");
   EXPECT_EQ(report_of({.prefix = "/"})["state"], "starting");
 }
 
@@ -93,6 +100,25 @@ TEST(Status, of_a_job_that_runs_no_more_comes_from_its_events) {
   EXPECT_EQ(status_report(facts)["state"], "failed");
   facts.problem = "cannot reach the store";
   EXPECT_EQ(status_report(facts)["state"], "waiting");
+}
+
+TEST(Status, says_where_the_next_step_begins_and_never_mixes_two) {
+  StatusFacts facts{.job = "a", .launch = agent::Launch()};
+  facts.launch->samples = 1437;
+  facts.story.take(
+      {{"event", "step"}, {"step", 7u}, {"epoch", 1u}, {"position", 64u}, {"samples", 64u}});
+  EXPECT_EQ(where(status_report(facts)), "7 1 128");
+  facts.story.take(
+      {{"event", "step"}, {"step", 46u}, {"epoch", 1u}, {"position", 1408u}, {"samples", 29u}});
+  EXPECT_EQ(where(status_report(facts)), "46 2 0");
+  facts.picture = running();
+  EXPECT_EQ(where(status_report(facts)), "10 1 64");
+  facts.picture->take(put("result", {{"state", "failed"}, {"step", 4u}}));  // of a checkpoint
+  EXPECT_EQ(where(status_report(facts)), "10 1 64");
+  facts.picture.reset();
+  Json end{{"event", "finished"}, {"steps", 92u}, {"epochs", 4u}, {"position", 0u}};
+  facts.story.take(end);
+  EXPECT_EQ(where(status_report(facts)), "92 4 0");
 }
 
 TEST(Status, an_end_that_only_the_events_tell_reads_like_the_result_in_the_store) {

@@ -37,6 +37,7 @@ struct JobData {
   model::SampleCount samples = 0;
   std::uint64_t seed = 0;
   std::uint32_t logical_workers = 1;
+  bool batch_is_fixed = false;  // then a part of a step has the same samples in every view
 };
 
 // The samples that part v of a step in the ledger must have seen.
@@ -45,7 +46,9 @@ std::vector<std::uint64_t> part_indices(const JobData& data, const model::Ledger
 
 // Joins the lines of a trace with a verifier's history. Each part of each step needs one equal
 // line, of any generation up to the record's (finished parts survive a change of view), and no
-// different one of the record's own. Lines of steps that never became stable mean nothing.
+// different one: of any generation when the batch is fixed, else of the record's own, as another
+// view may have begun the step with another batch. Lines of steps that never became stable mean
+// nothing.
 class TraceCheck {
  public:
   // kExhausted when there are more parts than memory is taken for. The verifier is closed and

@@ -83,8 +83,8 @@ struct Job {
     }
   }
 
-  Verification verified(const std::string& trace = "") const {
-    auto result = verify_job(disk, {"/job", kData, trace});
+  Verification verified(const std::string& trace = "", const JobData& data = kData) const {
+    auto result = verify_job(disk, {"/job", data, trace});
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
     return result.ok() ? *result : Verification{};
   }
@@ -244,6 +244,26 @@ TEST(VerifyJob, a_trace_with_one_right_and_one_wrong_line_of_a_part_conflicts) {
     EXPECT_EQ(verified.conflicting, 1u);
     EXPECT_EQ(verified.missing, 0u);
     EXPECT_EQ(verified.verdict, Verdict::kViolated);
+  });
+}
+
+TEST(VerifyJob, with_a_fixed_batch_a_wrong_line_of_any_view_conflicts) {
+  Machine machine;
+  machine.run([](os::Disk& disk) {
+    Job job(disk);
+    JobData fixed = kData;
+    fixed.batch_is_fixed = true;
+    job.trace_all([](TraceLine&) { return true; });
+    TraceLine of_another_view = job.part(6, 3);
+    of_another_view.generation = model::Generation(1);
+    add_line(disk, "/trace", std::string(trim(trace_line(of_another_view))));
+    EXPECT_TRUE(job.verified("/trace", fixed).proven());
+    of_another_view.indices.push_back(1);
+    add_line(disk, "/trace", std::string(trim(trace_line(of_another_view))));
+    EXPECT_TRUE(job.verified("/trace").proven());
+    const Verification verified = job.verified("/trace", fixed);
+    EXPECT_EQ(verified.violations.at(0).kind, ViolationKind::kConflictingStep);
+    EXPECT_EQ(verified.conflicting, 1u);
   });
 }
 

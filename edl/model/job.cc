@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "edl/base/time.h"
@@ -51,11 +52,11 @@ Result<void> validate_batch(const JobSpec& job) {
   const bool needed = needs_batch_max(job.batch_policy);
   if (needed && !job.batch_max) {
     return Error{Code::kInvalid, text("batch policy ", name(job.batch_policy),
-                                      " needs the largest global batch (batch_max)")};
+                                      " needs the largest global batch (--batch-max)")};
   }
   if (needed && *job.batch_max < job.batch) {
     return Error{Code::kInvalid, text("a batch of ", job.batch, " is above its own limit of ",
-                                      *job.batch_max, " (batch_max)")};
+                                      *job.batch_max, " (--batch-max)")};
   }
   EDL_TRY(validate_logical_workers(logical_workers(job)));
   if (job.batch_policy == BatchPolicy::kLinear) return {};
@@ -69,15 +70,21 @@ Result<void> validate_resources(const Resources& resources) {
                                     resources.cpus, " cpus: both must be above 0")};
 }
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+bool is_some_steps(std::string_view digits) {
+  std::uint64_t steps = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [rest, failed] = std::from_chars(digits.data(), end, steps);
+  return failed == std::errc() && rest == end && steps >= 1 && steps <= kCheckpointStepsMax;
 }
 
 Result<void> validate_checkpoint(std::string_view rule) {
   constexpr std::string_view kSteps = "steps";
   if (rule == "auto" || rule == "off") return {};
-  if (rule.ends_with(kSteps) && all_digits(rule.substr(0, rule.size() - kSteps.size()))) return {};
-  if (parse_duration(rule).ok()) return {};
+  if (rule.ends_with(kSteps) && is_some_steps(rule.substr(0, rule.size() - kSteps.size()))) {
+    return {};
+  }
+  const auto time = parse_duration(rule);
+  if (time.ok() && *time > Duration::zero()) return {};
   return Error{Code::kInvalid, text("\"", rule.substr(0, kNameMax), "\" does not say when to ",
                                     "checkpoint: write auto, off, 100steps or 30s")};
 }

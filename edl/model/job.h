@@ -16,6 +16,8 @@
 
 namespace edl::model {
 
+inline constexpr std::uint64_t kCheckpointStepsMax = 1'000'000'000'000;  // from one to the next
+
 // What each worker needs.
 struct Resources {
   std::uint32_t slots = 1;

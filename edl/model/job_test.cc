@@ -107,10 +107,10 @@ TEST(Job, policies_that_need_a_limit_say_so) {
   JobSpec job = small_job();
   job.batch_policy = BatchPolicy::kCapped;
   EXPECT_EQ(validate(job).error().message,
-            "batch policy capped needs the largest global batch (batch_max)");
+            "batch policy capped needs the largest global batch (--batch-max)");
   job.batch_max = 32;
   EXPECT_EQ(validate(job).error().message,
-            "a batch of 64 is above its own limit of 32 (batch_max)");
+            "a batch of 64 is above its own limit of 32 (--batch-max)");
 }
 
 TEST(Job, a_part_limit_is_a_time_or_one_of_two_words) {
@@ -135,11 +135,12 @@ TEST(Job, silent_steps_have_limits) {
 
 TEST(Job, checkpoint_rules) {
   JobSpec job = small_job();
-  for (const char* good : {"auto", "off", "10steps", "30s", "1.5h"}) {
+  for (const char* good : {"auto", "off", "1steps", "1000000000000steps", "30s", "1.5h"}) {
     job.checkpoint = good;
     EXPECT_TRUE(validate(job).ok()) << good;
   }
-  for (const char* bad : {"", "10", "steps", "-3steps", "often"}) {
+  for (const char* bad :
+       {"", "10", "steps", "-3steps", "0steps", "1000000000001steps", "0s", "often"}) {
     job.checkpoint = bad;
     EXPECT_FALSE(validate(job).ok()) << bad;
   }

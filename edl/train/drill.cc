@@ -1,6 +1,7 @@
 #include "edl/train/drill.h"
 
 #include <algorithm>
+#include <map>
 
 namespace edl::train {
 namespace {
@@ -11,17 +12,25 @@ bool is_off_loop(model::FaultPhase phase) {
          phase == model::FaultPhase::kCheckpointRename;
 }
 
+// The fault itself and not its place in the list: the next run of the job may be given others.
+std::string claim_name(const model::Fault& fault, int time) {
+  std::string name = model::fault_text(fault);
+  std::ranges::replace(name, '/', '_');
+  return time == 1 ? name : text(name, "#", time);
+}
+
 }  // namespace
 
 Drill::Drill(os::System& system, std::string dir, model::WorkerId self,
              std::vector<model::Fault> faults, Events events)
     : system_(system), dir_(std::move(dir)), self_(std::move(self)), events_(std::move(events)) {
+  std::map<std::string, int> given;
   for (model::Fault& fault : faults) {
-    const bool spent = false;
+    std::string claim = claim_name(fault, ++given[model::fault_text(fault)]);
     auto& list = is_off_loop(fault.phase) ? off_loop_ : faults_;
     auto& other = is_off_loop(fault.phase) ? faults_ : off_loop_;
-    other.push_back({fault, true});  // keeps the numbers equal
-    list.push_back({std::move(fault), spent});
+    other.push_back({fault, claim, true});  // keeps the numbers equal
+    list.push_back({std::move(fault), std::move(claim), false});
   }
 }
 
@@ -31,11 +40,11 @@ bool Drill::is_armed() const {
   });
 }
 
-bool Drill::claim(std::size_t number) {
+bool Drill::claim(const std::string& name) {
   os::Disk& disk = system_.disk();
   const std::string folder = dir_ + "/faults";
   if (!disk.make_directory(folder).ok()) return false;
-  return disk.open(text(folder, "/", number), os::Open::kCreateNew).ok();
+  return disk.open(text(folder, "/", name), os::Open::kCreateNew).ok();
 }
 
 void Drill::enter(model::FaultPhase phase, model::Step step) {
@@ -43,7 +52,7 @@ void Drill::enter(model::FaultPhase phase, model::Step step) {
     Armed& armed = faults_[i];
     if (armed.spent || !model::fires(armed.fault, phase, step, self_)) continue;
     armed.spent = true;
-    if (!claim(i)) continue;
+    if (!claim(armed.claim)) continue;
     const model::Fault& fault = armed.fault;
     system_.log().warn("a drill strikes", {{"fault", model::fault_text(fault)}, {"step", step}});
     switch (fault.action) {
@@ -71,7 +80,7 @@ void Drill::enter_off_loop(model::FaultPhase phase, model::Step step) {
     Armed& armed = off_loop_[i];
     if (armed.spent || !model::fires(armed.fault, phase, step, self_)) continue;
     armed.spent = true;
-    if (!claim(i)) continue;
+    if (!claim(armed.claim)) continue;
     if (armed.fault.action == model::FaultAction::kExit) {
       system_.processes().end_self({.code = armed.fault.code});
     } else if (armed.fault.action == model::FaultAction::kKill) {

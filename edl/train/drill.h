@@ -1,5 +1,5 @@
 // Faults on request (`--fault`): strikes when this worker enters the phase that a fault names. Each
-// fires once in a job, on one worker: who makes the file DIR/faults/N first.
+// fires once in a job, on one worker: who makes the file DIR/faults/FAULT first.
 #pragma once
 
 #include <functional>
@@ -32,9 +32,10 @@ class Drill {
  private:
   struct Armed {
     model::Fault fault;
+    std::string claim;  // the file's name
     bool spent = false;
   };
-  bool claim(std::size_t number);
+  bool claim(const std::string& name);
 
   os::System& system_;
   const std::string dir_;

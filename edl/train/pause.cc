@@ -69,8 +69,9 @@ std::optional<Json> PauseClock::completed(Time now, Duration median_step) {
   median_step_ = median_step;
   if (!entered_) return std::nullopt;
   const std::optional<Pause> predicted = expected(facts_.cause);
-  // A member that only joins now has not been kept from anything.
-  const Pause real{.whole = before ? now - *before - median_step : Duration(),
+  // A member that only joins now has not been kept from anything; nor has one whose step in the new
+  // view was quicker than most.
+  const Pause real{.whole = before ? std::max(now - *before - median_step, Duration()) : Duration(),
                    .detect = *prepared_ - *noticed_,
                    .agree = *entered_ - *prepared_,
                    .transfer = transfer_,

@@ -67,5 +67,14 @@ TEST(Pause, is_expected_from_those_before_of_the_same_kind) {
   EXPECT_EQ(life.expected(model::Cause::kDeath), Duration(60ms));
 }
 
+TEST(Pause, is_never_expected_to_be_below_nothing) {
+  Life life;
+  life.clock.prepared(life.now);
+  life.clock.entered(life.now, {.cause = model::Cause::kScale});
+  const Json cost = life.clock.completed(life.now + 4ms, 10ms).value();  // a quick step
+  EXPECT_DOUBLE_EQ(cost["pause_ms"], 0);
+  EXPECT_EQ(life.expected(model::Cause::kScale), Duration());
+}
+
 }  // namespace
 }  // namespace edl::train

@@ -177,6 +177,7 @@ class Worker {
   std::optional<model::View> view_;
   std::deque<model::StepRecordHeader> unstable_;  // completed
   model::Step stable_;
+  model::Position after_stable_;    // where the step after it begins
   std::uint64_t state_number_ = 0;  // each time the state is replaced
   std::uint64_t kept_steps_ = 0;    // stable ones that ledgers had when the state was loaded
   bool filling_ = false;            // a state's memory is being written, or is about to be

@@ -114,6 +114,7 @@ void Worker::ready(const checkpoint::State& state) {
   stepper_.set_position(here, state.trained_by);
   unstable_.clear();
   stable_ = here.step;
+  after_stable_ = here;
   saves_at_ = std::min(saves_at_, here.step);
   reporter_.forget_after(here.step);
   giver_.on_loaded(here.step);

@@ -88,6 +88,9 @@ void Worker::on_stable(model::Step step) {
                       .samples = record.samples,
                       .applied = record.applied,
                       .digest = record.digest});
+    const std::uint64_t end = record.position + record.samples;
+    after_stable_ = record.ends_epoch ? model::Position{record.epoch.next(), 0, record.step}
+                                      : model::Position{record.epoch, end, record.step};
     unstable_.pop_front();
   }
   reporter_.on_stable(step);
@@ -214,10 +217,10 @@ std::optional<double> Worker::seconds_left() const {
 
 // For people, once a second; what decides is elsewhere.
 void Worker::write_progress() {
-  const model::Position& here = stepper_.here();
+  const model::Position& here = after_stable_;
   const bool lacks_samples = core().is_training() && stepper_.lacks_samples();
   const bool is_running = core().is_training() && !lacks_samples;
-  Json value{{"step", stable_},
+  Json value{{"step", here.step},
              {"epoch", here.epoch},
              {"position", here.position},
              {"loss", model::number_json(last_loss_)},
@@ -227,7 +230,8 @@ void Worker::write_progress() {
   if (lacks_samples) {
     value["reason"] =
         text("the stream has ", catalog_->extent().records, " records so far, and a step needs ",
-             view_->batch.global, " behind position ", here.position, " and one more, or its end");
+             view_->batch.global, " behind position ", stepper_.here().position,
+             " and one more, or its end");
   }
   if (const auto left = seconds_left()) value["seconds_left"] = *left;
   if (const auto pause = pause_.expected(model::Cause::kScale)) {

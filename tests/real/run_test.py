@@ -76,10 +76,14 @@ class Scene(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="edl-run-")
         self.jobs = []
+        self.stores = []
 
     def tearDown(self):
         for job in self.jobs:
             job.close()
+        for store in self.stores:
+            store.terminate()
+            store.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run_job(self, *options, program=(), name="j"):
@@ -91,6 +95,14 @@ class Scene(unittest.TestCase):
         job = Job(self.folder, "resume", "--json", *options, "j")
         self.jobs.append(job)
         return job
+
+    def serve(self, *options):
+        """A store that is no job's own; its address."""
+        store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0",
+                                  f"--data=s{len(self.stores)}", *options],
+                                 cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.stores.append(store)
+        return store.stdout.readline().split()[-1]
 
     def kill_store(self):
         stores = [p for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_ours(p)
@@ -163,6 +175,19 @@ class Running(Scene):
         for number in (1, 2):
             self.edl("run", "--steps=1", WORKER)
             self.assertTrue((Path(self.folder) / f"edl-jobs/stand-in-worker-{number}").is_dir())
+
+    def test_the_default_number_is_free_in_the_store_too(self):
+        url = self.serve()
+        for folder in ("a", "b"):
+            Path(self.folder, folder).mkdir()
+            job = Job(f"{self.folder}/{folder}", "run", "--json", "--steps=1", f"--store={url}",
+                      WORKER)
+            self.jobs.append(job)
+            self.assertEqual(job.end()[0], 0)
+        self.assertEqual([job.events[0]["job"] for job in self.jobs],
+                         ["stand-in-worker-1", "stand-in-worker-2"])
+        done = self.edl("run", "--steps=1", "--dir=a", WORKER)  # no number makes this one another
+        self.assertIn("finished", done.stderr)
 
     def test_options_after_the_program_are_its_own(self):
         job = self.run_job("--workers", "2", "--steps=3", program=["--step-ms=1", "--workers=7"])
@@ -323,6 +348,67 @@ class Stopping(Scene):
         self.assertEqual((stopped["state"], stopped["step"]),
                          ("stopped", job.events[-1]["steps"]))
 
+    def leave_its_store_behind(self):
+        """A job whose `edl run` is gone, and whose store waits for a worker that says nothing."""
+        job = self.run_job("--workers=1:3", "--start=1", "--steps=100000")
+        job.wait_step(3)
+        worker = job.pid_of("w1")
+        os.kill(worker, signal.SIGSTOP)
+        job.process.kill()
+        job.end()
+        return worker
+
+    def test_what_is_asked_of_a_job_resumed_in_the_background_counts(self):
+        worker = self.leave_its_store_behind()
+        self.edl("resume", "--detach", "--workers=1:3", "j")
+        self.answer("scale", "j", "--workers=3", "--wait", "--wait-limit=20s")
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.answer("status", "j")["wanted"], 3)
+        self.assertEqual(self.answer("stop", "j")["state"], "stopped")
+        self.no_process_left()
+
+    def test_nothing_is_asked_of_a_store_that_is_about_to_go(self):
+        worker = self.leave_its_store_behind()
+        job = self.resume()
+        run = self.directory() / "run.json"
+        deadline = time.monotonic() + PATIENCE
+        while not json.loads(run.read_text())["entering"]:
+            self.assertLess(time.monotonic(), deadline)
+        for words in (["scale", "j", "--workers=3"], ["stop", "j"]):
+            self.assertIn("is about to begin", self.edl(*words, code=1).stderr)
+        os.kill(worker, signal.SIGKILL)
+        job.wait_for(lambda e: e["event"] == "started")
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
+    def test_resume_is_told_where_the_store_and_its_token_are_now(self):
+        old, new = Path(self.folder) / "token", Path(self.folder) / "moved"
+        old.write_text("0123456789abcdef0123456789abcdef\n")
+        old.chmod(0o600)
+        url = self.serve(f"--token-file={old}")
+        first = self.run_job("--workers=1", "--steps=60", f"--store={url}", f"--token-file={old}")
+        first.wait_step(5)
+        self.answer("stop", "j")
+        self.assertEqual(first.end()[0], 0)
+        old.rename(new)
+        self.assertEqual(self.resume().end()[0], 1)
+        empty = self.serve()
+        code, said = self.resume(f"--store={empty}", f"--token-file={new}").end()
+        self.assertEqual(code, 1)
+        self.assertIn('has no job "j"', said)
+        second = self.resume(f"--store={url}", f"--token-file={new}")
+        code, said = second.end()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(second.events[-1]["steps"], 60)
+        run = json.loads((self.directory() / "run.json").read_text())
+        self.assertEqual((run["store"], run["token_file"]), ([url], str(new)))
+
+    def test_a_job_with_its_own_store_takes_no_other(self):
+        self.assertEqual(self.run_job("--workers=1", "--steps=3").end()[0], 0)
+        code, said = self.resume(f"--store={self.serve()}").end()
+        self.assertEqual(code, 1)
+        self.assertIn("a store of its own", said)
+
     def test_resume_refuses_a_job_that_runs(self):
         job = self.run_job("--workers=1", "--steps=100000")
         job.wait_step(1)
@@ -422,7 +508,19 @@ class Scaling(Scene):
         self.edl("scale", "j", code=2)
         self.answer("stop", "j")
         self.assertEqual(job.end()[0], 0)
-        self.assertIn("does not run", self.edl("scale", "j", "--workers=2", code=1).stderr)
+        done = self.edl("scale", "j", "--workers=2", "--json", code=1)
+        self.assertIn("does not run: edl resume", done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["accepted"], False)
+        self.assertIn("does not run", answer["reason"])
+
+    def test_of_a_job_that_has_finished_nobody_is_told_to_resume_it(self):
+        self.assertEqual(self.run_job("--workers=1", "--steps=3").end()[0], 0)
+        url = self.serve()
+        self.assertEqual(self.run_job("--steps=3", f"--store={url}", name="k").end()[0], 0)
+        for job in ("j", "k"):
+            self.assertIn("has finished", self.edl("leader", job, code=1).stderr)
+        self.assertIn("has finished", self.edl("scale", "j", "--workers=2", code=1).stderr)
 
 
 class Refusing(Scene):
@@ -433,12 +531,20 @@ class Refusing(Scene):
                 (2, 'no phase of a step "bogus"', "run", "--fault=bogus@3=kill", "builtin:mlp"),
                 (2, "there is no option --bogus", "run", "--bogus", "builtin:mlp"),
                 (2, "PROGRAM is required", "run"),
-                (2, "--secret-file is required", "join", "--store=http://127.0.0.1:1", "--job=x",
+                (2, "--store is required", "join", "--job=x", "builtin:mlp"),
+                (1, "its secret is not in", "join", "--store=http://127.0.0.1:1", "--job=x",
                  "builtin:mlp"),
                 (1, "have no option --bogus", "run", "builtin:mlp", "--bogus"),
                 (1, "0 silent steps", "run", "--silent-steps=0", "builtin:mlp"),
                 (1, "8 logical workers", "run", "--workers=50", "builtin:mlp"),
                 (1, "when to checkpoint", "run", "--checkpoint-every=never", "builtin:mlp"),
+                (1, "when to checkpoint", "run", "--checkpoint-every=0steps", "builtin:mlp"),
+                (1, "when to checkpoint", "run", "--checkpoint-every=0s", "builtin:mlp"),
+                (1, "when to checkpoint", "run", "--checkpoint-every=9999999999999steps",
+                 "builtin:mlp"),
+                (1, "cannot be written", "run", "--trace-samples=/nowhere/dir/x", "builtin:mlp"),
+                (1, "--address=192.0.2.1", "run", "--address=192.0.2.1", "builtin:mlp"),
+                (1, "--address=no.such.host", "run", "--address=no.such.host", "builtin:mlp"),
                 (1, "no built-in program", "run", "builtin:nope"),
                 (1, "there is no job", "status", "nobody"),
                 (1, "there is no job", "resume", "nobody"),
@@ -451,31 +557,90 @@ class Refusing(Scene):
         self.assertFalse((Path(self.folder) / "edl-jobs").exists())
 
 
+    def test_a_start_that_is_refused_leaves_nothing(self):
+        url = self.serve()
+        self.assertEqual(self.run_job("--steps=1", f"--store={url}", "--dir=first").end()[0], 0)
+        short = Path(self.folder) / "short"
+        short.write_text("abc")
+        short.chmod(0o600)
+        there = Path(self.folder) / "there"
+        there.mkdir()
+        (there / "mine").touch()
+        for why, *options in (("foo", "--store=foo"),
+                              ("at least 16", f"--secret-file={short}"),
+                              ("has a job j already", f"--store={url}"),
+                              ("has a job j already", f"--store={url}", "--detach"),
+                              ("has a job j already", f"--store={url}", "--dir=a/b/c"),
+                              ("has a job j already", f"--store={url}", "--dir=there")):
+            with self.subTest(options):
+                done = self.edl("run", "--steps=1", "--name=j", *options, WORKER, code=1)
+                self.assertIn(why, done.stderr)
+                left = sorted(p.name for p in Path(self.folder).iterdir())
+                self.assertEqual(left, ["first", "s0", "short", "there"])
+                self.assertEqual([p.name for p in there.iterdir()], ["mine"])
+        self.assertEqual(self.run_job("--steps=1").end()[0], 0)
+
+    def test_a_secret_that_does_not_fit_may_be_mended(self):
+        self.assertEqual(self.run_job("--steps=1", "--secret-file=/nowhere").end()[0], 1)
+        self.assertEqual(self.run_job("--steps=1").end()[0], 0)
+
+
 class Joining(Scene):
+    def lend_and_take_away(self, *options):
+        url = self.serve()
+        job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
+        job.wait_step(3)
+        guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", *options, WORKER)
+        self.jobs.append(guest)
+        members = 1 + (2 if "--workers=2" in options else min(3, os.cpu_count()))
+        job.wait_for(lambda e: e["event"] == "view" and len(e["members"]) == members, "all members")
+        guest.process.send_signal(signal.SIGINT)
+        self.assertEqual(guest.end()[0], 0)
+        # Only now has all that it told been read: the other end may hear of a view first.
+        starting = [e for e in guest.kind("worker") if e["state"] == "starting"]
+        self.assertEqual(len(starting), members - 1)
+        job.wait_for(lambda e: e["event"] == "view" and e["generation"] > 2
+                     and len(e["members"]) == 1, "alone again")
+        self.assertEqual(set(self.ends(guest).values()), {"left"})
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
     def test_another_agent_lends_workers_and_takes_them_away(self):
-        store = subprocess.Popen([EDL, "store", "serve", "--listen=127.0.0.1:0", "--data=s"],
-                                 cwd=self.folder, stdout=subprocess.PIPE, text=True)
-        try:
-            url = store.stdout.readline().split()[-1]
-            job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
-            job.wait_step(3)
-            guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", "--dir=guest",
-                        "--workers=2", "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1",
-                        WORKER)
-            self.jobs.append(guest)
-            job.wait_for(lambda e: e["event"] == "view" and len(e["members"]) == 3, "3 members")
-            guest.process.send_signal(signal.SIGINT)
+        self.lend_and_take_away("--dir=guest", "--workers=2",
+                                "--secret-file=edl-jobs/j/secret", "--address=127.0.0.1")
+
+    def test_workers_that_only_start_are_taken_away_too(self):
+        pipe = Path(self.folder) / "pipe"
+        os.mkfifo(pipe)
+        url = self.serve()
+        job = self.run_job("--workers=1:4", "--start=1", "--steps=100000", f"--store={url}")
+        job.wait_step(3)
+        guest = Job(self.folder, "join", "--json", f"--store={url}", "--job=j", "--workers=2",
+                    "--dir=guest", WORKER, f"--load={pipe}")
+        self.jobs.append(guest)
+        def wait_key(name, word):
+            deadline = time.monotonic() + PATIENCE
+            while word not in self.edl("store", "get", f"/edl/v1/jobs/j/{name}",
+                                       f"--endpoint={url}").stdout:
+                self.assertLess(time.monotonic(), deadline)
+        wait_key("next-id", '"next":4')  # w2 and w3 have names, and wait for their processes
+        asked = time.monotonic()
+        guest.process.send_signal(signal.SIGINT)
+        wait_key("wanted", "left.")
+        with pipe.open("w"):
             self.assertEqual(guest.end()[0], 0)
-            # Only now has all that it told been read: the other end may hear of a view first.
-            self.assertEqual(len([e for e in guest.kind("worker") if e["state"] == "starting"]), 2)
-            job.wait_for(lambda e: e["event"] == "view" and e["generation"] > 2
-                         and len(e["members"]) == 1, "alone again")
-            self.assertEqual(set(self.ends(guest).values()), {"left"})
-            self.answer("stop", "j")
-            self.assertEqual(job.end()[0], 0)
-        finally:
-            store.terminate()
-            store.communicate()
+        self.assertLess(time.monotonic() - asked, 15)  # and not the grace of 30 s
+        self.assertEqual(self.ends(guest), {"w2": "left", "w3": "left"})
+        members = self.edl("store", "get", "/edl/v1/jobs/j/members/", "--prefix", "--json",
+                           f"--endpoint={url}").stdout.splitlines()
+        states = {json.loads(json.loads(line)["value"])["id"]: line for line in members}
+        self.assertEqual([w for w in states if "exited" not in states[w]], ["w1"])
+        self.answer("stop", "j")
+        self.assertEqual(job.end()[0], 0)
+
+    def test_in_the_folder_of_the_job_nothing_more_need_be_said(self):
+        self.lend_and_take_away()
+
 
 
 if __name__ == "__main__":

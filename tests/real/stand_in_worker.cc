@@ -1,10 +1,11 @@
 // A worker that trains nothing, for tests of agents and of the commands around them. It speaks the
 // frames and writes the keys of docs/reference/job.md truthfully: it registers, the lowest of those
 // alive leads, makes views and counts steps in `progress`, and whoever is asked to report reports.
-//   stand_in_worker [--steps-ms=N] [--fail-at=STEP]
+//   stand_in_worker [--step-ms=N] [--load=PIPE] [--fail-at=STEP]
 #include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <iostream>
 #include <set>
 
@@ -29,6 +30,7 @@ std::uint64_t id_number(const std::string& id) { return std::stoull(id.substr(1)
 
 struct Behaviour {
   int step_ms = 20;
+  std::string load{};  // a pipe that must be opened before it can be forked
   std::uint64_t fail_at = 0;
 };
 
@@ -316,11 +318,13 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.starts_with("--step-ms=")) behaviour.step_ms = std::stoi(value);
+    if (argument.starts_with("--load=")) behaviour.load = value;
     if (argument.starts_with("--fail-at=")) behaviour.fail_at = std::stoull(value);
   }
   const std::string role = variable(train::kRoleVariable);
   int parent = std::atoi(variable(os::kParentVariable).c_str());
   if (role == train::kRoleParent) {
+    if (!behaviour.load.empty()) std::ifstream{behaviour.load};
     const auto child = os::serve_forks(parent);
     if (!child) return 0;
     parent = child->parent_descriptor;

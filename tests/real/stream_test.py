@@ -124,7 +124,7 @@ class Records(unittest.TestCase):
         check_finished(self.place, "alone", reference)
         job = self.run_job("three", "known", "--workers=3", "--epochs=8", *KILLS)
         self.assertEqual(job.end(), 0, job.account())
-        self.assertEqual(self.place.fired("three"), {0})
+        self.assertEqual(self.place.fired("three"), {"compute@8=kill"})
         check_finished(self.place, "three", reference)
         indexes = list((Path(self.place.folder) / "cache/index").iterdir())
         self.assertEqual(len(indexes), 5)  # a file each, made by the first start and used since
@@ -153,7 +153,7 @@ class Records(unittest.TestCase):
         self.assertTrue(feeder.half.wait(PATIENCE))
         job.wait_step(20)
         self.waits_for_records("stream")
-        self.assertEqual(self.place.fired("stream"), {0})
+        self.assertEqual(self.place.fired("stream"), {"compute@8=kill"})
         self.kill_leader(job)  # also while nothing comes
         feeder.may_go_on.set()
         self.assertEqual(job.end(), 0, job.account())

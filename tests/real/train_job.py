@@ -4,6 +4,7 @@ left over."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -210,9 +211,10 @@ class Place:
         return [json.loads(line) for line in text.splitlines()]
 
     def fired(self, name):
-        """The numbers of the faults that struck."""
+        """The faults that struck, as they were given."""
         folder = self.directory(name) / "faults"
-        return {int(p.name) for p in folder.iterdir()} if folder.is_dir() else set()
+        names = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+        return {re.sub(r"(@\d+)_", r"\1/", word) for word in names}
 
     def logs(self, name, lines=12):
         out = []

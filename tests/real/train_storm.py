@@ -116,8 +116,8 @@ class Storm:
         name = schedule.name
         events = check_finished(self.place, name, self.reference(schedule.steps), may_be_lost=True)
         self.place.wait_until_empty()
-        for number in self.place.fired(name):
-            self.struck[schedule.faults[number][0]] += 1
+        for fault in self.place.fired(name):
+            self.struck[fault.partition("@")[0]] += 1
         for event in events:
             if event["event"] == "view" and "pause_ms" not in event:
                 self.causes[event["cause"]] += 1

@@ -5,6 +5,7 @@ leader and the agent killed. What must hold for each job is in train_job.py.
 Run as: train_test.py PATH_OF_EDL [unittest options]"""
 
 import collections
+import json
 import os
 import signal
 import sys
@@ -96,7 +97,7 @@ class Drills(Scene):
         job = self.place.run(name, "--workers=3", f"--steps={steps}", EVERY,
                              *(f"--fault={fault}" for fault in faults))
         events = self.finishes(job, name, steps, may_be_lost)
-        self.assertEqual(self.place.fired(name), set(range(len(faults))), job.account())
+        self.assertEqual(self.place.fired(name), set(faults), job.account())
         return job, events
 
     def drill_on(self, name, *faults, may_be_lost=False):
@@ -104,7 +105,7 @@ class Drills(Scene):
         job = self.place.run(name, "--workers=3", f"--steps={LONG}", EVERY,
                              *(f"--fault={fault}" for fault in faults))
         deadline = time.monotonic() + train_job.PATIENCE
-        while self.place.fired(name) != set(range(len(faults))):
+        while self.place.fired(name) != set(faults):
             self.assertLess(time.monotonic(), deadline, job.account())
             job.wait_for(lambda e: e["event"] == "step", "a step", after=len(job.events))
         job.wait_for(lambda e: e["event"] == "step", "a step", after=len(job.events))
@@ -142,7 +143,7 @@ class Drills(Scene):
         job = self.place.run("giver", "--workers=2", f"--steps={STEPS}", EVERY,
                              "--fault=compute@40=kill", "--fault=snapshot@40=kill")
         events = self.finishes(job, "giver", may_be_lost=True)
-        self.assertEqual(self.place.fired("giver"), {0, 1})
+        self.assertEqual(self.place.fired("giver"), {"compute@40=kill", "snapshot@40=kill"})
         self.assertIn("resume", self.causes(events))
         members = {m["id"] for e in events if e["event"] == "view" for m in e["members"]}
         self.assertIn("w3", members)  # it had asked the dead one for its state
@@ -294,6 +295,29 @@ class Signals(Scene):
         self.assertEqual(code, 0, again.account())
         self.ends_like_the_reference(steps)
 
+    def test_views_that_nobody_told_are_told_by_the_resume(self):
+        job = self.place.run("j", "--workers=2", f"--steps={LONG}", EVERY,
+                             "--fault=compute@40=kill", "--fault=compute@80=kill")
+        job.wait_for(lambda e: e["event"] == "step" and e["step"] > 200, "step 200")
+        self.place.answer("stop", "j")
+        self.assertEqual(job.end(), 0)
+        events = self.place.kept_events("j")
+        told = [e["generation"] for e in events if e["event"] == "view"]
+        self.assertGreater(max(told), 3)
+        lines = [e for e in events if e["event"] != "view" or e["generation"] < 3]
+        path = self.place.directory("j") / "events.jsonl"
+        path.write_text("".join(json.dumps(e) + "\n" for e in lines))
+        job = self.place.resume("j", "--workers=2")
+        job.wait_for(lambda e: e["event"] == "step", "a step")
+        self.place.answer("stop", "j")
+        self.assertEqual(job.end(), 0)
+        events = self.place.kept_events("j")
+        check_fields(events)
+        again = [e["generation"] for e in events if e["event"] == "view"]
+        self.assertLessEqual(set(told), set(again))
+        self.assertEqual([e["generation"] for e in self.place.answers("explain", "j")],
+                         sorted(set(again)))
+
     def test_all_workers_killed_at_once(self):
         steps = 2 * STEPS
         job = self.place.run("j", "--workers=3", f"--steps={steps}", EVERY, "--events=all",
@@ -380,11 +404,40 @@ class Failing(Scene):
         self.place.wait_until_empty()
 
 
+    def test_a_stop_while_nobody_is_alive_tells_what_is_kept(self):
+        for name, every in (("kept", "1steps"), ("lost", "off")):
+            with self.subTest(name):
+                faults = [f"--fault=compute@{10 + i}=exit:1" for i in range(4)]
+                job = self.place.run(name, "--workers=1", f"--steps={LONG}",
+                                     f"--checkpoint-every={every}", *faults)
+                job.wait_for(lambda e: e.get("exit") and e["id"] == "w4", "the fourth end")
+                self.place.answer("stop", name)  # the next one begins after 1.6 s
+                job.end()
+                end = job.events[-1]
+                check_fields(job.events)
+                self.assertEqual((end["event"], end["state"], end["epochs"], end["metrics"]),
+                                 ("finished", "stopped", 0, {}))
+                self.assertGreater(end["seconds"], 0)
+                if name == "lost":
+                    self.assertEqual((end["steps"], end["samples"], end["state_hash"]), (0, 0, ""))
+                    continue
+                self.assertGreaterEqual(end["steps"], 1)
+                self.assertEqual(end["samples"], 64 * end["steps"])
+                kept = self.place.directory(name) / "checkpoints" / str(end["steps"])
+                self.assertEqual(end["state_hash"],
+                                 self.place.answer("hash", str(kept))["state_hash"])
+
+
 class Looking(Scene):
     """The commands that read, of a job that runs and of one that has ended."""
     STATUS = ("job state reason generation step steps epoch position loss samples_per_second "
               "seconds_left progress min max wanted logical_workers useful_sizes leader store "
               "checkpoint workers").split()
+
+    def stands(self, status):
+        """Step, epoch and position are of one moment: 23 steps are an epoch."""
+        step = status["step"]
+        self.assertEqual((status["epoch"], status["position"]), (step // 23, step % 23 * 64))
 
     def test_a_job_that_runs(self):
         job = self.place.run("j", "--workers=3", f"--steps={LONG}", EVERY)
@@ -392,6 +445,7 @@ class Looking(Scene):
         status = self.place.answer("status", "j")
         self.assertEqual([f for f in self.STATUS if f not in status], [])
         self.assertEqual((status["state"], status["steps"], status["wanted"]), ("running", LONG, 3))
+        self.stands(status)
         self.assertEqual(status["useful_sizes"], [1, 2, 3, 4, 8])
         self.assertTrue(status["store"]["reachable"])
         leader = self.place.answer("leader", "j")
@@ -406,9 +460,10 @@ class Looking(Scene):
         self.assertEqual([e["generation"] for e in explained],
                          sorted({e["generation"] for e in explained}))
         self.assertEqual(self.place.answer("verify", "j")["verdict"], "proven")
-        self.place.answer("stop", "j")
+        self.stands(self.place.answer("stop", "j"))
         self.assertEqual(job.end(), 0)
         check_steps(self.place.kept_events("j"))
+        self.stands(self.place.answer("status", "j"))
 
     def test_a_job_that_has_ended(self):
         job = self.place.run("j", "--workers=3", f"--steps={STEPS}", EVERY,
@@ -417,6 +472,10 @@ class Looking(Scene):
         status = self.place.answer("status", "j")
         self.assertEqual((status["state"], status["step"], status["progress"]),
                          ("finished", STEPS, 1))
+        self.stands(status)
+        whole = self.place.run("whole", "--workers=2", "--epochs=2")
+        self.assertEqual(whole.end(), 0)
+        self.stands(self.place.answer("status", "whole"))
         self.assertEqual(self.place.answer("hash", "j")["state_hash"], events[-1]["state_hash"])
         ledger = self.place.answers("ledger", "j")
         self.assertEqual([record["step"] for record in ledger], list(range(1, STEPS + 1)))
