@@ -49,6 +49,9 @@ class LoopTrainee(TorchTrainee):
         parameters = [p for group in inner.param_groups for p in group["params"]]
         made = {**networks_of(parameters), "optimizer": inner}
         for name, obj in self.loop.registered.items():
+            if name in made:
+                raise errors.InvalidError(f"edl.register({name!r}, ...): a network or the "
+                                          "optimizer is called so; give it another name")
             if isinstance(obj, torch.nn.Module):
                 made.update({f"{name}.{key}": tensor for key, tensor in obj.state_dict().items()})
             elif is_state(obj):

@@ -297,15 +297,23 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def networks_of(parameters: list[Any]) -> dict[str, Any]:
-    """The outermost modules that hold these parameters."""
+    """The outermost modules that hold these parameters, in the order of these, which is the same in
+    every process: by the names that the program's own variables give them, or by numbers."""
     import torch
 
-    wanted = {id(parameter) for parameter in parameters}
+    place = {id(parameter): i for i, parameter in reversed(list(enumerate(parameters)))}
+    gc.collect()  # else one that is gone might still be found
     # By type: asking some objects for their class makes them warn.
     modules = [obj for obj in gc.get_objects() if issubclass(type(obj), torch.nn.Module)
-               and any(id(parameter) in wanted for parameter in obj.parameters())]
+               and any(id(parameter) in place for parameter in obj.parameters())]
     inner = {id(child) for module in modules for child in module.modules() if child is not module}
     outer = [module for module in modules if id(module) not in inner]
     if len(outer) == 1:
         return {"net": outer[0]}
+    outer.sort(key=lambda net: min(place[id(parameter)] for parameter in net.parameters()
+                                   if id(parameter) in place))
+    variables = vars(sys.modules["__main__"]).items()
+    names = [[name for name, value in variables if value is module] for module in outer]
+    if all(len(of_one) == 1 and of_one != ["optimizer"] for of_one in names):
+        return {of_one[0]: module for of_one, module in zip(names, outer)}
     return {f"net{i}": module for i, module in enumerate(outer)}

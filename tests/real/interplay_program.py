@@ -1,6 +1,8 @@
 """What programs of PyTorch do, one thing an argument: groups | amp | mixed |
-accumulate | schedule NAME | averages | clip-part"""
+accumulate | schedule NAME | averages | clip-part | two-nets | two-nets-in-a-list"""
 
+import gc
+import os
 import sys
 
 import edl
@@ -93,7 +95,30 @@ def keep_loop():
             train_part(net, optimizer, x, y)
 
 
-if HOW in ("groups", "mixed"):
+def keep_loop_of_two(first, second):
+    optimizer = edl.Optimizer(torch.optim.SGD([*second.parameters(), *first.parameters()], lr=0.1,
+                                              momentum=0.9))
+    for _ in edl.epochs(EPOCHS):
+        for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=BATCH,
+                                                logical_workers=4):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(second(torch.relu(first(x))), y).backward()
+            optimizer.step()
+
+
+if HOW.startswith("two-nets"):
+    edl.init()
+    body = nn.Linear(64, 64)
+    if os.path.exists("collect"):  # Python's own list of objects is in another order then
+        gc.collect()
+    head = nn.Linear(64, 64)
+    if HOW == "two-nets-in-a-list":
+        nets = [body, head]
+        del body, head
+        keep_loop_of_two(*nets)
+    else:
+        keep_loop_of_two(body, head)
+elif HOW in ("groups", "mixed"):
     edl.train(model, forward, edl.datasets.digits, epochs=EPOCHS, batch=BATCH, logical_workers=4,
               micro_batch=7 if HOW == "groups" else None, clip_norm=1.0,
               schedule=lambda progress: 0.99 ** progress.step)
