@@ -11,7 +11,6 @@ import torch
 from edl import _core, errors
 from edl._compiled import compile_each_shape
 from edl._feed import seed_all
-from edl._schedule_state import ScheduleState
 from edl._tensors import is_state
 from edl._torch_trainee import TorchTrainee, wanted_by
 from edl.checkpoints import check_names
@@ -25,9 +24,10 @@ class LoopTrainee(TorchTrainee):
     def __init__(self, loop: Loop, settings: Settings):
         self.loop = loop
         self.applied_steps = 0
-        settings.on_step = lambda _, done: self._tell_step(done)
-        settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
-        self.schedulers = loop.optimizer.schedulers if loop.optimizer else []
+        if loop.on_step:
+            settings.on_step = lambda _, done: self._tell_step(done)
+        if loop.on_resize:
+            settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
         self.averages = loop.optimizer.averages if loop.optimizer else []
         super().__init__(settings)
         compile_each_shape()  # this is the loop's thread
@@ -62,10 +62,10 @@ class LoopTrainee(TorchTrainee):
         for number, average in enumerate(self.loop.optimizer.averages):
             kept = average.state_dict().items()
             made.update({f"edl.average{number}.{key}": tensor for key, tensor in kept})
-        if self.schedulers:
-            self.schedule = ScheduleState(inner, self.schedulers)
-            made["edl.schedule"] = self.schedule.bytes
         return made
+
+    def _schedulers(self) -> list[Any]:
+        return self.loop.optimizer.schedulers if self.loop.optimizer else []
 
     def _all(self) -> dict[str, torch.Tensor]:
         """The whole state, by its names there."""
@@ -116,10 +116,6 @@ class LoopTrainee(TorchTrainee):
                 tensor.copy_(value)
         self.loaded()
 
-    def loaded(self) -> None:
-        super().loaded()
-        self._take_schedule()
-
     def compute(self, computing: int, part: _core.Part, measured: _core.Measured) -> None:
         self._loss = 0.0
         for _, parameter in self.parameters:
@@ -127,6 +123,7 @@ class LoopTrainee(TorchTrainee):
         self.loop.compute(types.SimpleNamespace(epoch=part.epoch, step=part.step,
                                                 random_seed=part.random_seed,
                                                 wanted=wanted_by(part)))
+        self.groups.check()
         if not math.isfinite(self._loss):
             raise errors.InvalidError(
                 f"the loss is {self._loss}: lower the learning rate, set clip_norm, or look "
@@ -150,22 +147,11 @@ class LoopTrainee(TorchTrainee):
         super()._update(step, factor)
         for average in self.averages:
             average.update_parameters(self.modules[0])
-        if not self.schedulers:
-            return
-        for group, base in zip(self.optimizer.param_groups, self.base_rates):
-            group["lr"] = base
-        for scheduler in self.schedulers:
+        for scheduler in self.groups.schedulers:
             if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
                 scheduler.step(step.loss)
             else:
                 scheduler.step()
-        self.schedule.keep()
-        self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
-
-    def _take_schedule(self) -> None:
-        if self.schedulers:
-            self.schedule.loaded()
-            self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def _tell_step(self, done: AppliedStep) -> None:
         for function in self.loop.on_step:

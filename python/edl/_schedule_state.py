@@ -7,11 +7,18 @@ import json
 from typing import Any
 
 import torch
+from torch.optim import lr_scheduler
 
 from edl import errors
 
+_KINDS = (getattr(lr_scheduler, "LRScheduler", lr_scheduler._LRScheduler),
+          lr_scheduler.ReduceLROnPlateau)
 _SCALAR_BYTES = 40  # that a number may take more than it did at first
 _SPARE_BYTES = 256
+
+
+def schedulers_in(params: dict[str, Any]) -> list[Any]:
+    return [value for value in params.values() if isinstance(value, _KINDS)]
 
 
 def _plain(value: Any) -> Any:
@@ -56,6 +63,10 @@ class ScheduleState:
         room = len(json.dumps(plain)) + _SCALAR_BYTES * _scalars(plain) + _SPARE_BYTES
         self.bytes = torch.zeros(-(-room // 8) * 8, dtype=torch.uint8)
         self.keep()
+        self._first = self.bytes.clone()
+
+    def begin(self) -> None:
+        self.bytes.copy_(self._first)
 
     def _plain(self) -> Any:
         groups = [{key: value for key, value in group.items() if key != "params"}
@@ -63,12 +74,12 @@ class ScheduleState:
         return _plain([groups, [scheduler.state_dict() for scheduler in self._schedulers]])
 
     def keep(self) -> None:
-        """After the schedulers have made a step."""
+        """After the schedulers have made a step, or a hook has changed a group."""
         text = json.dumps(self._plain()).encode()
         if len(text) > len(self.bytes):
-            raise errors.InvalidError(f"the schedulers keep {len(text)} bytes, and had at most "
-                                      f"{len(self.bytes)} to begin with: give EDL one that keeps a "
-                                      "fixed number of numbers")
+            raise errors.InvalidError(f"the schedulers and groups keep {len(text)} bytes, and had "
+                                      f"at most {len(self.bytes)} to begin with: give EDL some "
+                                      "that keep a fixed number of numbers")
         self.bytes.zero_()
         self.bytes[:len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
 

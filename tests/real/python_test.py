@@ -158,7 +158,7 @@ class Interplay(Scene):
         model = run_python("-c", words % "model").stdout
         self.assertIn("'second.weight': (64, 64)", model)
         user = run_python("-c", words % "user").stdout
-        self.assertEqual(user.strip(), "{'steps': [69.0]}")
+        self.assertIn("'steps': [69.0]", user)
 
 
 class Gradients(Scene):

@@ -1,0 +1,68 @@
+"""The groups of an optimizer: their rates and what else they have. Hooks and schedulers change
+them, which is state; what computes a part may not."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import torch
+
+from edl import errors
+from edl._schedule_state import ScheduleState
+
+
+def _values(optimizer: torch.optim.Optimizer) -> list[list[Any]]:
+    return [[value.tolist() if isinstance(value, torch.Tensor) else value
+             for key, value in group.items() if key != "params"]
+            for group in optimizer.param_groups]
+
+
+class Groups:
+    """`rates` are what was given: what `schedule` and `lr_rule` multiply."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, schedulers: list[Any], has_hooks: bool):
+        self._optimizer = optimizer
+        self.schedulers = schedulers
+        # Without schedulers and hooks nothing changes them.
+        self._state = ScheduleState(optimizer, schedulers) if schedulers or has_hooks else None
+        self._see()
+
+    def _see(self) -> None:
+        """As they are now they are meant."""
+        self.rates = [group["lr"] for group in self._optimizer.param_groups]
+        self._seen = _values(self._optimizer)
+
+    def check(self) -> None:
+        if _values(self._optimizer) != self._seen:
+            raise errors.InvalidError(
+                "a learning rate, or what else the optimizer's groups have, was changed by what "
+                "computes a part, which not every worker does: change it in a hook (on_step, "
+                "on_resize), or use a scheduler")
+
+    def multiply(self, factor: float) -> None:
+        """For one update; by 1 after it: hooks see the rates that were given."""
+        for group, rate in zip(self._optimizer.param_groups, self.rates):
+            group["lr"] = rate if factor == 1 else rate * factor
+
+    def keep(self) -> None:
+        """What schedulers and hooks have made of them is state."""
+        if self._state is None:
+            return
+        if self.schedulers or _values(self._optimizer) != self._seen:
+            self._state.keep()
+            self._see()
+
+    def begin(self) -> None:
+        if self._state is not None:
+            self._state.begin()
+        self.loaded()
+
+    def loaded(self) -> None:
+        """The bytes of the state were replaced."""
+        if self._state is not None:
+            self._state.loaded()
+            self._see()
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        if self._state is not None:
+            yield "user/edl.schedule", self._state.bytes
