@@ -36,7 +36,7 @@ class LoopTrainee(TorchTrainee):
                                       f"{len(self.modules)}: update them in @edl.on_step")
         self._begin_with()
         self._initial = [(tensor, tensor.detach().clone()) for tensor in self._all().values()]
-        self._loss = 0.0  # of the part that the loop computes
+        self._loss: float | None = None  # of the part that the loop computes
         self._watch_losses()
 
     def describe(self) -> dict[str, Any]:
@@ -95,15 +95,17 @@ class LoopTrainee(TorchTrainee):
 
     def _watch_losses(self) -> None:
         """What backward is called on is the loss; nobody else tells it."""
-        plain = torch.Tensor.backward
+        plain = torch.autograd.backward  # Tensor.backward comes here, too
         trainee = self
 
-        def backward(self: torch.Tensor, *arguments: Any, **named: Any) -> None:
-            if self.numel() == 1:
-                trainee._loss += self.item()  # who accumulates calls it several times
-            plain(self, *arguments, **named)
+        def backward(tensors: Any, *arguments: Any, **named: Any) -> None:
+            each = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+            for tensor in each:
+                if tensor.numel() == 1:  # who accumulates calls it several times
+                    trainee._loss = (trainee._loss or 0.0) + tensor.item()
+            plain(each, *arguments, **named)
 
-        torch.Tensor.backward = backward  # type: ignore[method-assign]
+        torch.autograd.backward = backward
 
     # The core's calls.
 
@@ -117,21 +119,25 @@ class LoopTrainee(TorchTrainee):
         self.loaded()
 
     def compute(self, computing: int, part: _core.Part, measured: _core.Measured) -> None:
-        self._loss = 0.0
+        self._loss = None
         for _, parameter in self.parameters:
             parameter.grad = None
         self.loop.compute(types.SimpleNamespace(epoch=part.epoch, step=part.step,
                                                 random_seed=part.random_seed,
                                                 wanted=wanted_by(part)))
         self.groups.check()
-        if not math.isfinite(self._loss):
+        loss = self._loss
+        if loss is not None and not math.isfinite(loss):
             raise errors.InvalidError(
-                f"the loss is {self._loss}: lower the learning rate, set clip_norm, or look "
-                f"at the samples with edl data step --step={part.step}")
+                f"the loss is {loss}: lower the learning rate, set clip_norm, or look at the "
+                f"samples with edl data step --step={part.step}")
         if not self.gradients.give(computing, part.samples):
             raise errors.InvalidError("no parameter has a gradient when optimizer.step() is "
                                       "called: call loss.backward() before it")
-        measured.loss = self._loss * part.samples
+        if loss is None:
+            raise errors.InvalidError("EDL has seen no loss of this part: call backward() on the "
+                                      "loss, one number")
+        measured.loss = loss * part.samples
 
     def batch_of(self, part: Any) -> Any:
         loaded = self._load(part.wanted)

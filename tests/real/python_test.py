@@ -253,7 +253,19 @@ class Mistakes(Scene):
                  "give the optimizer to EDL"),
                 ("odd-buffer", "optimizer = edl.Opt", "net.register_buffer('odd', torch.zeros(1, "
                  "dtype=torch.complex64))\noptimizer = edl.Opt", "cannot be part of the state"),
-                ("twice", "edl.init()", "edl.init(); edl.init()", "was called before")):
+                ("twice", "edl.init()", "edl.init(); edl.init()", "was called before"),
+                ("late-state", "        optimizer.step()\n",
+                 "        optimizer.step()\n        edl.register('late', averages[0])\n",
+                 "edl.register('late', ...) belongs before the loop"),
+                ("validates", "x, y = edl", "    for x, y in edl.elastic_shard_generator(data): "
+                 "pass\nx, y = edl", "take the batches of a plain torch.utils.data.DataLoader"),
+                ("two", "data = torch", "edl.Optimizer(torch.optim.SGD(net.parameters(), lr=1))\n"
+                 "data = torch", "edl.Optimizer was made before"),
+                ("unseen", "        loss.backward()\n",
+                 "        for p, g in zip(net.parameters(), torch.autograd.grad(loss, "
+                 "net.parameters())): p.grad = g\n", "EDL has seen no loss of this part"),
+                ("not-finite", "        loss.backward()\n",
+                 "        torch.autograd.backward([loss * float('nan')])\n", "the loss is nan")):
             with self.subTest(name=name):
                 self.assertIn(sentence, self.refused(name, text.replace(old, new)))
 
