@@ -126,6 +126,7 @@ class LoopTrainee(TorchTrainee):
                                                 random_seed=part.random_seed,
                                                 wanted=wanted_by(part)))
         self.groups.check()
+        self.unsaved.check()
         loss = self._loss
         if loss is not None and not math.isfinite(loss):
             raise errors.InvalidError(

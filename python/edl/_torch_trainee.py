@@ -20,7 +20,8 @@ from edl._guard import guarded
 from edl._loaders import Loaders, Wanted
 from edl._optimizer_state import OptimizerState
 from edl._schedule_state import schedulers_in
-from edl._tensors import described, is_state, modules_of, named_tensors, tensor_at
+from edl._tensors import (UnsavedBuffers, described, is_state, modules_of, named_tensors,
+                          tensor_at)
 from edl.checkpoints import wishes
 from edl.training import AppliedStep, Progress, Settings
 
@@ -80,6 +81,9 @@ class TorchTrainee:
             if id(buffer) not in known:
                 known.add(id(buffer))
                 self.buffers.append((name, buffer))
+        self.unsaved = UnsavedBuffers(self.params)
+        for _, buffer in (*self.buffers, *self.unsaved.tensors()):
+            buffer.data = buffer.data.contiguous()
         self.user = {name: self._kept(value) for name, value in self.params.items()
                      if is_state(value)}
         self.params.update(self.user)
@@ -123,8 +127,9 @@ class TorchTrainee:
         fresh = self._made()
         values = dict(named_tensors(fresh, "_parameters"))
         values.update(named_tensors(fresh, "_buffers"))
+        values.update(UnsavedBuffers(fresh).tensors())
         with torch.no_grad():
-            for name, tensor in (*self.parameters, *self.buffers):
+            for name, tensor in (*self.parameters, *self.buffers, *self.unsaved.tensors()):
                 value = values.get(name)
                 if value is None or value.shape != tensor.shape:
                     raise errors.InvalidError(f"the model is made with another {name} each time; "
@@ -139,10 +144,12 @@ class TorchTrainee:
         self.optimizer_state.begin_as(OptimizerState(
             fresh["optimizer"], [(name, values[name]) for name, _ in self.parameters]))
         self.groups.begin()
+        self.unsaved.see()
 
     def loaded(self) -> None:
         self.optimizer_state.loaded()
         self.groups.loaded()
+        self.unsaved.see()
 
     def _forward(self, batch: tuple[Any, ...]) -> tuple[torch.Tensor, list[float]]:
         compile_each_shape()
@@ -221,6 +228,7 @@ class TorchTrainee:
             if metrics:
                 sums = [before + metric * size for before, metric in zip(sums, metrics)]
         self.groups.check()
+        self.unsaved.check()
         measured.loss = total
         for i, number in enumerate(sums):
             measured.metrics[i] = number
@@ -265,6 +273,7 @@ class TorchTrainee:
                 applied.saves = int(done.saves)
             self.groups.keep()
             self._keep_user_state()
+        self.unsaved.see()
         wishes.end_apply()
 
     def _update(self, step: _core.Step, factor: float) -> None:
@@ -362,6 +371,7 @@ class TorchTrainee:
         fixed = [(name, buffer) for name, buffer in self.buffers if buffer.dtype not in _SUMMED]
         return [*((f"model/{name}", tensor) for name, tensor in (*self.tied, *fixed)),
                 *self.optimizer_state.tensors(), *self.groups.tensors(),
+                *self.unsaved.tensors(),
                 *((f"user/{name}", tensor) for name, tensor in self.user.items())]
 
 

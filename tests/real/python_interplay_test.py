@@ -112,6 +112,21 @@ class Interplay(Scene):
                 self.assertEqual(self.ends_well(again)["state_hash"], end["state_hash"])
                 (self.folder / "collect").unlink()
 
+    def test_buffers_that_are_in_no_state_dict(self):
+        self.check(PROGRAM, "unsaved")
+        model, user = self.kept("model"), self.kept("user")
+        self.assertEqual(set(model), {"last.weight", "last.bias", "counted"})
+        self.assertGreater(user["edl.buffer.drawn"].abs().sum(), 0)
+        self.ends_well(self.place.run("half", "--workers=1", "--steps=20",
+                                      program=(PROGRAM, "unsaved")))
+        again = self.place.run("again", "--workers=1", "--epochs=3", "--from=edl-jobs/half",
+                               program=(PROGRAM, "unsaved"))
+        hashes = {self.ends_well(job)["state_hash"] for job in (
+            again, self.place.run("one", "--workers=1", program=(PROGRAM, "unsaved")))}
+        self.assertEqual(len(hashes), 1)
+        said = self.place.edl("run", "--workers=1", PROGRAM, "unsaved-changed", code=1).stderr
+        self.assertIn("the buffer drawn was changed by what computes a part", said)
+
     def test_clipping_a_part_is_refused(self):
         said = self.place.edl("run", "--workers=1", PROGRAM, "clip-part", code=1).stderr
         self.assertIn("give the norm to edl.Optimizer(optimizer, clip_norm=...)", said)
