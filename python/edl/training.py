@@ -114,8 +114,8 @@ def train(model: Callable[[], dict[str, Any]], forward: Callable[..., Any], data
 def _run_here(wanted: Settings) -> dict[str, Any]:
     """`edl run` on this script, or on what is made of this notebook; the trained model."""
     from edl import _notebook
-    from edl._files import edl_program, read_tensors
-    from edl._tensors import load_model
+    from edl._files import edl_program
+    from edl.checkpoints import load_trained
 
     if _notebook.is_in_no_file():
         stem, arguments = "notebook", []
@@ -135,7 +135,7 @@ def _run_here(wanted: Settings) -> dict[str, Any]:
     if _run([*command, *arguments], is_shown=stem == "notebook") != 0:
         raise errors.Error(f"job {name} did not finish; edl-jobs/{name} has its logs")
     made = wanted.model()
-    load_model(made, read_tensors(Path("edl-jobs", name, "model.safetensors")))
+    load_trained(made, Path("edl-jobs", name))
     return made
 
 

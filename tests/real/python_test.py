@@ -161,6 +161,36 @@ class Interplay(Scene):
         self.assertIn("'steps': [69.0]", user)
 
 
+class GradientOfTwo(Scene):
+    """A loop that sets one tensor as the gradient of two parameters: what the core adds for one of
+    them is not seen in the other."""
+    TEXT = """
+import edl, torch
+edl.init()
+one, other, net = torch.nn.Linear(64, 10), torch.nn.Linear(64, 10), torch.nn.Module()
+net.one, net.other = one, other
+optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9))
+for epoch in edl.epochs(1):
+    for x, y in edl.elastic_shard_generator(edl.datasets.digits(), logical_workers=8):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(one(x) + other(x.flip(1)), y).backward()
+        other.weight.grad = one.weight.grad
+        other.bias.grad = one.bias.grad
+        optimizer.step()
+"""
+
+    def test_it_changes_no_bit_whether_it_is_given(self):
+        hashes = set()
+        for name, least in (("two-copied", 1 << 40), ("two-given", 0)):
+            path = Path(self.place.folder) / f"{name}.py"
+            path.write_text(f"import edl._gradients\nedl._gradients._GIVEN_BYTES = {least}\n"
+                            + self.TEXT)
+            job = self.place.run(name, "--workers=1", program=(str(path),))
+            self.assertEqual(job.end(), 0, job.account())
+            hashes.add(job.events[-1]["state_hash"])
+        self.assertEqual(len(hashes), 1)
+
+
 class Gradients(Scene):
     """Large ones are given to the core, which reads them later; small ones are copied."""
     TEXT = """
@@ -314,6 +344,28 @@ if __name__ == "__main__":
         said = done.stdout.splitlines()
         self.assertEqual(said[:3], ["same True", "finished 46 proven", "['script-1'] start"], said)
         self.assertTrue(said[3].startswith("no: "), said)
+
+    def test_a_script_gets_all_that_was_trained(self):
+        path = Path(self.place.folder) / "whole/whole.py"
+        path.parent.mkdir()
+        path.write_text(PROLOGUE.replace("lr=0.1)}", "lr=0.1, momentum=0.9), "
+                                         "'average': torch.zeros(10)}") + """
+def on_step(params, done):
+    params["average"].lerp_(params["net"].bias.detach(), 0.1)
+    params["optimizer"].param_groups[0]["lr"] *= 0.99
+if __name__ == "__main__":
+    params = edl.train(model, forward, data, on_step=on_step)
+    folder = "edl-jobs/whole-1/checkpoints/23/"
+    user = edl.read_tensors(folder + "user.safetensors")
+    kept = edl.read_tensors(folder + "optimizer.safetensors")
+    state = params["optimizer"].state[params["net"].weight]["momentum_buffer"]
+    print(torch.equal(user["average"], params["average"]), bool(user["average"].any()),
+          torch.equal(kept["weight/momentum_buffer"], state), bool(state.any()),
+          round(params["optimizer"].param_groups[0]["lr"] / 0.99 ** 23, 6))
+""")
+        done = run_python(path, folder=path.parent)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], "True True True True 0.1")
 
     def test_a_file_of_tensors_that_is_none(self):
         path = Path(self.place.folder) / "torn.safetensors"
