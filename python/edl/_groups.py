@@ -8,32 +8,26 @@ from typing import Any, Iterator
 import torch
 
 from edl import errors
-from edl._schedule_state import ScheduleState
-
-
-def _values(optimizer: torch.optim.Optimizer) -> list[list[Any]]:
-    return [[value.tolist() if isinstance(value, torch.Tensor) else value
-             for key, value in group.items() if key != "params"]
-            for group in optimizer.param_groups]
+from edl._schedule_state import ScheduleState, values_of_groups
 
 
 class Groups:
     """`rates` are what was given: what `schedule` and `lr_rule` multiply."""
 
-    def __init__(self, optimizer: torch.optim.Optimizer, schedulers: list[Any], has_hooks: bool):
+    def __init__(self, optimizer: torch.optim.Optimizer, schedulers: list[Any], may_change: bool):
         self._optimizer = optimizer
         self.schedulers = schedulers
-        # Without schedulers and hooks nothing changes them.
-        self._state = ScheduleState(optimizer, schedulers) if schedulers or has_hooks else None
+        is_state = schedulers or may_change  # else they stay as they are
+        self._state = ScheduleState(optimizer, schedulers) if is_state else None
         self._see()
 
     def _see(self) -> None:
         """As they are now they are meant."""
         self.rates = [group["lr"] for group in self._optimizer.param_groups]
-        self._seen = _values(self._optimizer)
+        self._seen = values_of_groups(self._optimizer)
 
     def check(self) -> None:
-        if _values(self._optimizer) != self._seen:
+        if values_of_groups(self._optimizer) != self._seen:
             raise errors.InvalidError(
                 "a learning rate, or what else the optimizer's groups have, was changed by what "
                 "computes a part, which not every worker does: change it in a hook (on_step, "
@@ -48,7 +42,7 @@ class Groups:
         """What schedulers and hooks have made of them is state."""
         if self._state is None:
             return
-        if self.schedulers or _values(self._optimizer) != self._seen:
+        if self.schedulers or values_of_groups(self._optimizer) != self._seen:
             self._state.keep()
             self._see()
 

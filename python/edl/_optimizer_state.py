@@ -14,6 +14,7 @@ from typing import Any, Iterator
 import torch
 
 from edl import errors
+from edl._schedule_state import values_of_groups
 
 _PROBE_SHAPE = (2, 3)
 STEP = "step"
@@ -26,6 +27,7 @@ class _Slots:
     numbers: list[str] = dataclasses.field(default_factory=list)  # but for the step
     absent: list[str] = dataclasses.field(default_factory=list)  # what this group does not use
     prototypes: dict[str, Any] = dataclasses.field(default_factory=dict)  # how torch has numbers
+    changes_group: bool = False  # a step does so
 
 
 @dataclasses.dataclass
@@ -45,12 +47,13 @@ def _probe(optimizer: torch.optim.Optimizer, group: dict[str, Any]) -> _Slots:
         needed = {"lr": group["lr"]} if "lr" in optimizer.defaults else {}
         twin = type(optimizer)([{**group, "params": [parameter]}], **needed)
         parameter.grad = torch.ones(_PROBE_SHAPE)
+        before = values_of_groups(twin)
         twin.step()
     except Exception as wrong:
         raise errors.InvalidError(
             f"this optimizer ({type(optimizer).__name__}) cannot be looked into: {wrong}; give one "
             "of torch.optim, or one that can be made from its groups alone") from wrong
-    slots = _Slots()
+    slots = _Slots(changes_group=values_of_groups(twin) != before)
     for key, value in twin.state[parameter].items():
         if isinstance(value, torch.Tensor) and tuple(value.shape) == _PROBE_SHAPE:
             slots.like.append(key)
@@ -87,6 +90,7 @@ class OptimizerState:
                 state = optimizer.state.get(parameter, {})
                 self._entries.append(_Entry(names[id(parameter)], parameter, slots, kept,
                                             is_born=STEP in state and int(state[STEP]) == 0))
+        self.changes_groups = any(entry.slots.changes_group for entry in self._entries)
         # The steps again, as memory: torch takes twenty times as long to fill a tensor.
         self._taken = [(one.parameter, one.kept, one.slots.like, one.slots.numbers,
                         one.slots.absent, ctypes.c_int64.from_address(one.kept[STEP].data_ptr()))

@@ -21,6 +21,13 @@ def schedulers_in(params: dict[str, Any]) -> list[Any]:
     return [value for value in params.values() if isinstance(value, _KINDS)]
 
 
+def values_of_groups(optimizer: torch.optim.Optimizer) -> list[list[Any]]:
+    """Rates, momenta and the like, to see whether somebody has changed them."""
+    return [[value.tolist() if isinstance(value, torch.Tensor) else value
+             for key, value in group.items() if key != "params"]
+            for group in optimizer.param_groups]
+
+
 def _plain(value: Any) -> Any:
     """Numbers, words and what is made of them; anything else is left out as null."""
     if isinstance(value, torch.Tensor):
@@ -89,8 +96,8 @@ class ScheduleState:
         groups, states = _made(json.loads(text))
         for group, kept in zip(self._optimizer.param_groups, groups):
             for key, value in kept.items():
-                if key in group and _plain(group[key]) != _plain(value):
-                    group[key] = _like(group[key], value)
+                if _plain(group.get(key)) != _plain(value):  # what is no plain data is null
+                    group[key] = _like(group.get(key), value)
         for scheduler, kept in zip(self._schedulers, states):
             now = scheduler.state_dict()
             other = {key: _like(now[key], value) for key, value in kept.items()

@@ -89,8 +89,9 @@ class TorchTrainee:
         self.params.update(self.user)
         self.optimizer_state = OptimizerState(self.optimizer, self.parameters)
         self.gradients = Gradients(self.parameters)
+        has_hooks = bool(self.settings.on_step or self.settings.on_resize)
         self.groups = Groups(self.optimizer, self._schedulers(),
-                             bool(self.settings.on_step or self.settings.on_resize))
+                             has_hooks or self.optimizer_state.changes_groups)
 
     def _schedulers(self) -> list[Any]:
         return schedulers_in(self.params)

@@ -104,7 +104,7 @@ class Jobs(unittest.TestCase):
         return job.events[-1]
 
     def test_workers_that_come_and_die_and_another_beginning_change_no_bit(self):
-        for kind in ("sgd-groups", "adam-groups", "adagrad"):
+        for kind in ("sgd-groups", "adam-groups", "adagrad", "counting"):
             with self.subTest(kind=kind):
                 program = (PROGRAM, kind)
                 alone = self.place.run(f"{kind}-1", "--workers=1", program=program)
