@@ -57,6 +57,15 @@ Result<checkpoint::Checkpoint> newest_known(os::Disk& disk, const std::string& d
   return cannot_begin(dir, text("no checkpoint in it can be used: ", why));
 }
 
+// Of a checkpoint that a program has saved at a path of its own, which says so; else empty.
+std::string job_that_saved(os::Disk& disk, const std::string& path) {
+  const auto found = checkpoint::open_checkpoint(disk, path);
+  if (!found.ok() || !found->state.user.is_object()) return {};
+  const auto job = found->state.user.find("job");
+  const bool is_told = job != found->state.user.end() && job->is_string();
+  return is_told ? job->get<std::string>() : std::string();
+}
+
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -128,6 +137,14 @@ Result<Source> find_source(os::Disk& disk, const std::string& typed) {
   Source source;
   source.dir = is_job ? path : os::parent_directory(os::parent_directory(path));
   if (!disk.exists(JobPaths{source.dir}.job())) {
+    source.dir = job_that_saved(disk, path);
+    if (!source.dir.empty() && !disk.exists(JobPaths{source.dir}.job())) {
+      return cannot_begin(path, text("it was saved by the job in ", source.dir, ", whose history ",
+                                     "is not there any more. To take only weights, write --init=",
+                                     path, "/", checkpoint::kModelName));
+    }
+  }
+  if (source.dir.empty()) {
     return cannot_begin(path, text("it is neither the directory of a job nor a checkpoint in one. ",
                                    "To take only weights, write --init=FILE"));
   }

@@ -19,7 +19,7 @@ struct Source {
 };
 
 // `path` is DIR/checkpoints/STEP, or the directory DIR of a job, which means its newest checkpoint
-// that is whole and part of its history.
+// that is whole and part of its history. Or a folder that a program has saved, whose job is known.
 Result<Source> find_source(os::Disk& disk, const std::string& path);
 
 // The request takes from the source what it does not say itself. kInvalid when it says what cannot

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "edl/capi/edl.h"
 #include "edl/checkpoint/state.h"
@@ -20,6 +21,8 @@ class Facts {
 
   // Its strings live until the next fact comes.
   edl_facts plain() const;
+  // Of the job; empty before the first view.
+  std::string dir() const { return entered_ ? entered_->dir : std::string(); }
   // What a checkpoint of the present state says besides its tensors.
   checkpoint::State state() const;
 

@@ -21,7 +21,7 @@ Result<std::unique_ptr<edl_copy>> copy_of(const edl_trainee* trainee) {
   state.fingerprint = trained.description().facts.value("fingerprint", edl::Json());
   EDL_TRY(out->state.take(edl::train::as_tensors(trained.state()), state));
   out->hash = out->state.hash();
-  state.user = {{"state_hash", out->hash}};
+  state.user = {{"state_hash", out->hash}, {"job", trained.facts().dir()}};
   out->state.set_state(std::move(state));
   return out;
 }

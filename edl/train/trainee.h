@@ -119,6 +119,7 @@ struct EnteredView {
   model::View view{};
   model::Rank own{};
   model::WorkerId leader{};  // who made it
+  std::string dir{};         // of the job
 };
 
 class Trainee {

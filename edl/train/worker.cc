@@ -219,9 +219,9 @@ void Worker::act(const membership::EnterView& enter) {
     if (links[rank] == nullptr && rank != own.value()) return;
   }
   if (trainee_.follows_views()) {
-    training_.run(
-        [this, entered = EnteredView{view, own, core().leader()}] { trainee_.entered(entered); },
-        [] {});
+    training_.run([this, entered = EnteredView{view, own, core().leader(),
+                                               options_.dir}] { trainee_.entered(entered); },
+                  [] {});
   }
   stepper_.enter(view, own, std::move(links));
 }

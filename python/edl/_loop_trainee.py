@@ -11,7 +11,6 @@ import torch
 from edl import _core, errors
 from edl._compiled import compile_each_shape
 from edl._feed import seed_all
-from edl._schedule_state import ScheduleState
 from edl._tensors import is_state
 from edl._torch_trainee import TorchTrainee, wanted_by
 from edl.checkpoints import check_names
@@ -25,9 +24,10 @@ class LoopTrainee(TorchTrainee):
     def __init__(self, loop: Loop, settings: Settings):
         self.loop = loop
         self.applied_steps = 0
-        settings.on_step = lambda _, done: self._tell_step(done)
-        settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
-        self.schedulers = loop.optimizer.schedulers if loop.optimizer else []
+        if loop.on_step:
+            settings.on_step = lambda _, done: self._tell_step(done)
+        if loop.on_resize:
+            settings.on_resize = lambda _, before, now: self._tell_resize(before, now)
         self.averages = loop.optimizer.averages if loop.optimizer else []
         super().__init__(settings)
         compile_each_shape()  # this is the loop's thread
@@ -36,7 +36,7 @@ class LoopTrainee(TorchTrainee):
                                       f"{len(self.modules)}: update them in @edl.on_step")
         self._begin_with()
         self._initial = [(tensor, tensor.detach().clone()) for tensor in self._all().values()]
-        self._loss = 0.0  # of the part that the loop computes
+        self._loss: float | None = None  # of the part that the loop computes
         self._watch_losses()
 
     def describe(self) -> dict[str, Any]:
@@ -49,6 +49,9 @@ class LoopTrainee(TorchTrainee):
         parameters = [p for group in inner.param_groups for p in group["params"]]
         made = {**networks_of(parameters), "optimizer": inner}
         for name, obj in self.loop.registered.items():
+            if name in made:
+                raise errors.InvalidError(f"edl.register({name!r}, ...): a network or the "
+                                          "optimizer is called so; give it another name")
             if isinstance(obj, torch.nn.Module):
                 made.update({f"{name}.{key}": tensor for key, tensor in obj.state_dict().items()})
             elif is_state(obj):
@@ -59,10 +62,10 @@ class LoopTrainee(TorchTrainee):
         for number, average in enumerate(self.loop.optimizer.averages):
             kept = average.state_dict().items()
             made.update({f"edl.average{number}.{key}": tensor for key, tensor in kept})
-        if self.schedulers:
-            self.schedule = ScheduleState(inner, self.schedulers)
-            made["edl.schedule"] = self.schedule.bytes
         return made
+
+    def _schedulers(self) -> list[Any]:
+        return self.loop.optimizer.schedulers if self.loop.optimizer else []
 
     def _all(self) -> dict[str, torch.Tensor]:
         """The whole state, by its names there."""
@@ -92,15 +95,17 @@ class LoopTrainee(TorchTrainee):
 
     def _watch_losses(self) -> None:
         """What backward is called on is the loss; nobody else tells it."""
-        plain = torch.Tensor.backward
+        plain = torch.autograd.backward  # Tensor.backward comes here, too
         trainee = self
 
-        def backward(self: torch.Tensor, *arguments: Any, **named: Any) -> None:
-            if self.numel() == 1:
-                trainee._loss += self.item()  # who accumulates calls it several times
-            plain(self, *arguments, **named)
+        def backward(tensors: Any, *arguments: Any, **named: Any) -> None:
+            each = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+            for tensor in each:
+                if tensor.numel() == 1:  # who accumulates calls it several times
+                    trainee._loss = (trainee._loss or 0.0) + tensor.item()
+            plain(each, *arguments, **named)
 
-        torch.Tensor.backward = backward  # type: ignore[method-assign]
+        torch.autograd.backward = backward
 
     # The core's calls.
 
@@ -113,25 +118,27 @@ class LoopTrainee(TorchTrainee):
                 tensor.copy_(value)
         self.loaded()
 
-    def loaded(self) -> None:
-        super().loaded()
-        self._take_schedule()
-
     def compute(self, computing: int, part: _core.Part, measured: _core.Measured) -> None:
-        self._loss = 0.0
+        self._loss = None
         for _, parameter in self.parameters:
             parameter.grad = None
         self.loop.compute(types.SimpleNamespace(epoch=part.epoch, step=part.step,
                                                 random_seed=part.random_seed,
                                                 wanted=wanted_by(part)))
-        if not math.isfinite(self._loss):
+        self.groups.check()
+        self.unsaved.check()
+        loss = self._loss
+        if loss is not None and not math.isfinite(loss):
             raise errors.InvalidError(
-                f"the loss is {self._loss}: lower the learning rate, set clip_norm, or look "
-                f"at the samples with edl data step --step={part.step}")
+                f"the loss is {loss}: lower the learning rate, set clip_norm, or look at the "
+                f"samples with edl data step --step={part.step}")
         if not self.gradients.give(computing, part.samples):
             raise errors.InvalidError("no parameter has a gradient when optimizer.step() is "
                                       "called: call loss.backward() before it")
-        measured.loss = self._loss * part.samples
+        if loss is None:
+            raise errors.InvalidError("EDL has seen no loss of this part: call backward() on the "
+                                      "loss, one number")
+        measured.loss = loss * part.samples
 
     def batch_of(self, part: Any) -> Any:
         loaded = self._load(part.wanted)
@@ -147,22 +154,11 @@ class LoopTrainee(TorchTrainee):
         super()._update(step, factor)
         for average in self.averages:
             average.update_parameters(self.modules[0])
-        if not self.schedulers:
-            return
-        for group, base in zip(self.optimizer.param_groups, self.base_rates):
-            group["lr"] = base
-        for scheduler in self.schedulers:
+        for scheduler in self.groups.schedulers:
             if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
                 scheduler.step(step.loss)
             else:
                 scheduler.step()
-        self.schedule.keep()
-        self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
-
-    def _take_schedule(self) -> None:
-        if self.schedulers:
-            self.schedule.loaded()
-            self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def _tell_step(self, done: AppliedStep) -> None:
         for function in self.loop.on_step:

@@ -7,11 +7,25 @@ import json
 from typing import Any
 
 import torch
+from torch.optim import lr_scheduler
 
 from edl import errors
 
+_KINDS = (getattr(lr_scheduler, "LRScheduler", lr_scheduler._LRScheduler),
+          lr_scheduler.ReduceLROnPlateau)
 _SCALAR_BYTES = 40  # that a number may take more than it did at first
 _SPARE_BYTES = 256
+
+
+def schedulers_in(params: dict[str, Any]) -> list[Any]:
+    return [value for value in params.values() if isinstance(value, _KINDS)]
+
+
+def values_of_groups(optimizer: torch.optim.Optimizer) -> list[list[Any]]:
+    """Rates, momenta and the like, to see whether somebody has changed them."""
+    return [[value.tolist() if isinstance(value, torch.Tensor) else value
+             for key, value in group.items() if key != "params"]
+            for group in optimizer.param_groups]
 
 
 def _plain(value: Any) -> Any:
@@ -56,6 +70,10 @@ class ScheduleState:
         room = len(json.dumps(plain)) + _SCALAR_BYTES * _scalars(plain) + _SPARE_BYTES
         self.bytes = torch.zeros(-(-room // 8) * 8, dtype=torch.uint8)
         self.keep()
+        self._first = self.bytes.clone()
+
+    def begin(self) -> None:
+        self.bytes.copy_(self._first)
 
     def _plain(self) -> Any:
         groups = [{key: value for key, value in group.items() if key != "params"}
@@ -63,12 +81,12 @@ class ScheduleState:
         return _plain([groups, [scheduler.state_dict() for scheduler in self._schedulers]])
 
     def keep(self) -> None:
-        """After the schedulers have made a step."""
+        """After the schedulers have made a step, or a hook has changed a group."""
         text = json.dumps(self._plain()).encode()
         if len(text) > len(self.bytes):
-            raise errors.InvalidError(f"the schedulers keep {len(text)} bytes, and had at most "
-                                      f"{len(self.bytes)} to begin with: give EDL one that keeps a "
-                                      "fixed number of numbers")
+            raise errors.InvalidError(f"the schedulers and groups keep {len(text)} bytes, and had "
+                                      f"at most {len(self.bytes)} to begin with: give EDL some "
+                                      "that keep a fixed number of numbers")
         self.bytes.zero_()
         self.bytes[:len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
@@ -78,8 +96,8 @@ class ScheduleState:
         groups, states = _made(json.loads(text))
         for group, kept in zip(self._optimizer.param_groups, groups):
             for key, value in kept.items():
-                if key in group and _plain(group[key]) != _plain(value):
-                    group[key] = _like(group[key], value)
+                if _plain(group.get(key)) != _plain(value):  # what is no plain data is null
+                    group[key] = _like(group.get(key), value)
         for scheduler, kept in zip(self._schedulers, states):
             now = scheduler.state_dict()
             other = {key: _like(now[key], value) for key, value in kept.items()

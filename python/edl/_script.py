@@ -20,7 +20,7 @@ from edl.training import Settings
 
 _PR_SET_PDEATHSIG = 1
 
-# The jobs of this script's calls of edl.train, in their order: where the model is, or what was
+# The jobs of this script's calls of edl.train, in their order: where each is, or what was
 # raised. A worker of a later call is told those of the calls before it.
 _calls: list[dict[str, str]] = []
 _passed = 0  # calls in this process
@@ -61,18 +61,17 @@ def run_here(wanted: Settings) -> dict[str, Any]:
 
 
 def _answer(call: dict[str, str], wanted: Settings) -> dict[str, Any]:
-    from edl._files import read_tensors
-    from edl._tensors import load_model
+    from edl.checkpoints import load_trained
 
     if "failed" in call:
         raise errors.Error(call["failed"])
     made = wanted.model()
-    load_model(made, read_tensors(call["model"]))
+    load_trained(made, Path(call["job"]))
     return made
 
 
 def _told(job: Path, code: int) -> dict[str, str]:
-    """How a call ended: its model, or why there is none."""
+    """How a call ended: its job, or why it has no model."""
     try:
         with open(job / "events.jsonl", encoding="utf-8") as events:
             last = json.loads(list(events)[-1])
@@ -81,7 +80,7 @@ def _told(job: Path, code: int) -> dict[str, str]:
     if last.get("state") == "stopped":
         return {"failed": f"job {job.name} was stopped: edl resume {job.name} goes on with it"}
     if code == 0:
-        return {"model": str(job / "model.safetensors")}
+        return {"job": str(job)}
     why = f": {last['reason']}".rstrip(".") if last.get("event") == "failed" else ""
     logs = f"; edl-jobs/{job.name} has its logs" if job.exists() else ""
     return {"failed": f"job {job.name} did not finish{why}{logs}"}

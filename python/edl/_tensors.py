@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 
@@ -35,19 +35,55 @@ def modules_of(params: dict[str, Any]) -> dict[str, torch.nn.Module]:
     return {name: value for name, value in params.items() if isinstance(value, torch.nn.Module)}
 
 
-def named_tensors(params: dict[str, Any], what: str) -> list[tuple[str, torch.Tensor]]:
-    """`_parameters` or `_buffers` by their names within the network; with its own before them when
-    there are several. What is shared comes under each of its names."""
+def _held(params: dict[str, Any], what: str) -> Iterator[tuple[str, torch.nn.Module, str]]:
+    """Each of `_parameters` or `_buffers`: its name, the module that has it, and as what."""
     nets = modules_of(params)
-    out = []
     for own, net in nets.items():
         for prefix, module in net.named_modules(remove_duplicate=False):
-            for name, tensor in getattr(module, what).items():
+            for key, tensor in getattr(module, what).items():
                 if tensor is not None:
-                    words = [plain_name(prefix), name]
+                    words = [plain_name(prefix), key]
                     words = words if len(nets) == 1 else [own, *words]
-                    out.append((".".join(word for word in words if word), tensor))
-    return out
+                    yield ".".join(word for word in words if word), module, key
+
+
+def _is_saved(module: torch.nn.Module, key: str) -> bool:
+    return key not in getattr(module, "_non_persistent_buffers_set", ())
+
+
+def named_tensors(params: dict[str, Any], what: str) -> list[tuple[str, torch.Tensor]]:
+    """`_parameters` or `_buffers` by their names in the network's state_dict; with its own before
+    them when there are several. What is shared comes under each of its names."""
+    return [(name, getattr(module, what)[key]) for name, module, key in _held(params, what)
+            if _is_saved(module, key)]
+
+
+class UnsavedBuffers:
+    """Those that are in no state_dict (persistent=False): state beside the model, in its order.
+    Hooks may change them, as they run on every worker; what computes a part may not."""
+
+    def __init__(self, params: dict[str, Any]):
+        saved = {id(tensor) for _, tensor in named_tensors(params, "_buffers")}
+        self._all = [(name, module, key, module._buffers[key])
+                     for name, module, key in _held(params, "_buffers")
+                     if not _is_saved(module, key) and id(module._buffers[key]) not in saved]
+        self.see()
+
+    def see(self) -> None:
+        """As they are now they are meant."""
+        self._versions = [tensor._version for _, _, _, tensor in self._all]
+
+    def check(self) -> None:
+        for (name, module, key, tensor), version in zip(self._all, self._versions):
+            if module._buffers.get(key) is not tensor or tensor._version != version:
+                raise errors.InvalidError(
+                    f"the buffer {name} was changed by what computes a part, and it is in no "
+                    "state_dict (persistent=False), so that its changes would not be shared: make "
+                    "it persistent, or a plain attribute of the module")
+
+    def tensors(self) -> list[tuple[str, torch.Tensor]]:
+        once = {id(tensor): (f"user/edl.buffer.{name}", tensor) for name, _, _, tensor in self._all}
+        return list(once.values())
 
 
 def load_model(params: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:

@@ -15,10 +15,13 @@ from edl._compiled import compile_each_shape
 from edl._feed import Feed, feed_of, seed_all
 from edl._fingerprint import fingerprint, loaded_blas
 from edl._gradients import Gradients
+from edl._groups import Groups
 from edl._guard import guarded
 from edl._loaders import Loaders, Wanted
 from edl._optimizer_state import OptimizerState
-from edl._tensors import described, is_state, modules_of, named_tensors, tensor_at
+from edl._schedule_state import schedulers_in
+from edl._tensors import (UnsavedBuffers, described, is_state, modules_of, named_tensors,
+                          tensor_at)
 from edl.checkpoints import wishes
 from edl.training import AppliedStep, Progress, Settings
 
@@ -78,12 +81,20 @@ class TorchTrainee:
             if id(buffer) not in known:
                 known.add(id(buffer))
                 self.buffers.append((name, buffer))
+        self.unsaved = UnsavedBuffers(self.params)
+        for _, buffer in (*self.buffers, *self.unsaved.tensors()):
+            buffer.data = buffer.data.contiguous()
         self.user = {name: self._kept(value) for name, value in self.params.items()
                      if is_state(value)}
         self.params.update(self.user)
-        self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.optimizer_state = OptimizerState(self.optimizer, self.parameters)
         self.gradients = Gradients(self.parameters)
+        has_hooks = bool(self.settings.on_step or self.settings.on_resize)
+        self.groups = Groups(self.optimizer, self._schedulers(),
+                             has_hooks or self.optimizer_state.changes_groups)
+
+    def _schedulers(self) -> list[Any]:
+        return schedulers_in(self.params)
 
     def _kept(self, value: torch.Tensor) -> torch.Tensor:
         """Where registered state lies from now on: not where something else is state already."""
@@ -121,8 +132,9 @@ class TorchTrainee:
         fresh = self._made()
         values = dict(named_tensors(fresh, "_parameters"))
         values.update(named_tensors(fresh, "_buffers"))
+        values.update(UnsavedBuffers(fresh).tensors())
         with torch.no_grad():
-            for name, tensor in (*self.parameters, *self.buffers):
+            for name, tensor in (*self.parameters, *self.buffers, *self.unsaved.tensors()):
                 value = values.get(name)
                 if value is None or value.shape != tensor.shape:
                     raise errors.InvalidError(f"the model is made with another {name} each time; "
@@ -136,9 +148,13 @@ class TorchTrainee:
                 tensor.copy_(fresh[name])
         self.optimizer_state.begin_as(OptimizerState(
             fresh["optimizer"], [(name, values[name]) for name, _ in self.parameters]))
+        self.groups.begin()
+        self.unsaved.see()
 
     def loaded(self) -> None:
         self.optimizer_state.loaded()
+        self.groups.loaded()
+        self.unsaved.see()
 
     def _forward(self, batch: tuple[Any, ...]) -> tuple[torch.Tensor, list[float]]:
         compile_each_shape()
@@ -216,6 +232,8 @@ class TorchTrainee:
             total += value * size
             if metrics:
                 sums = [before + metric * size for before, metric in zip(sums, metrics)]
+        self.groups.check()
+        self.unsaved.check()
         measured.loss = total
         for i, number in enumerate(sums):
             measured.metrics[i] = number
@@ -237,15 +255,17 @@ class TorchTrainee:
     def apply(self, step: _core.Step, applied: _core.Applied) -> None:
         wishes.begin_apply(step.step)
         self._members = step.members
+        self.groups.check()
         settings = self.settings
         progress = Progress(step.step, step.epoch, step.seen, step.members)
         if step.members_before and settings.on_resize is not None:
             settings.on_resize(self.params, step.members_before, step.members)
+            self.groups.keep()
         factor = step.lr_factor
         if settings.schedule is not None:
             factor *= settings.schedule(progress)
         applied.applied = 0 if step.found_inf else 1
-        applied.lr = self.base_rates[0] * factor
+        applied.lr = self.groups.rates[0] * factor
         with torch.no_grad():
             if applied.applied:
                 self._update(step, factor)
@@ -256,7 +276,9 @@ class TorchTrainee:
                                    evaluated)
                 settings.on_step(self.params, done)
                 applied.saves = int(done.saves)
+            self.groups.keep()
             self._keep_user_state()
+        self.unsaved.see()
         wishes.end_apply()
 
     def _update(self, step: _core.Step, factor: float) -> None:
@@ -272,9 +294,11 @@ class TorchTrainee:
                 gradient = gradient.view(parameter.shape)
                 self._reduced[address] = gradient
             parameter.grad = gradient if scale == 1 else gradient * scale
-        for group, base in zip(self.optimizer.param_groups, self.base_rates):
-            group["lr"] = base * factor
+        if factor != 1:
+            self.groups.multiply(factor)
         self.optimizer.step()
+        if factor != 1:
+            self.groups.multiply(1)
         for _, parameter in self.parameters:
             parameter.grad = None
         self.optimizer_state.take()
@@ -351,7 +375,8 @@ class TorchTrainee:
     def _others(self) -> list[tuple[str, torch.Tensor]]:
         fixed = [(name, buffer) for name, buffer in self.buffers if buffer.dtype not in _SUMMED]
         return [*((f"model/{name}", tensor) for name, tensor in (*self.tied, *fixed)),
-                *self.optimizer_state.tensors(),
+                *self.optimizer_state.tensors(), *self.groups.tensors(),
+                *self.unsaved.tensors(),
                 *((f"user/{name}", tensor) for name, tensor in self.user.items())]
 
 

@@ -190,6 +190,31 @@ def read_checkpoint(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[
     return state, tensors
 
 
+def load_trained(made: dict[str, Any], job: Path) -> None:
+    """Into what `model()` has made: all that the job's last checkpoint has."""
+    import torch
+
+    from edl._groups import Groups
+    from edl._optimizer_state import OptimizerState
+    from edl._schedule_state import schedulers_in
+    from edl._tensors import UnsavedBuffers, is_state, load_model, named_tensors
+
+    last = max((job / "checkpoints").iterdir(), key=lambda path: int(path.name))
+    tensors = read_checkpoint(last)[1]
+    load_model(made, {name[len("model/"):]: tensor for name, tensor in tensors.items()
+                      if name.startswith("model/")})
+    once = {id(one): (name, one) for name, one in reversed(named_tensors(made, "_parameters"))}
+    optimizer = OptimizerState(made["optimizer"], list(once.values()))
+    groups = Groups(made["optimizer"], schedulers_in(made), "user/edl.schedule" in tensors)
+    registered = [(f"user/{name}", value) for name, value in made.items() if is_state(value)]
+    with torch.no_grad():
+        for name, tensor in (*optimizer.tensors(), *groups.tensors(), *registered,
+                             *UnsavedBuffers(made).tensors()):
+            tensor.copy_(tensors[name])
+    optimizer.loaded()
+    groups.loaded()
+
+
 def check_names(path: str | os.PathLike[str], given: dict[str, Any], own: dict[str, Any]) -> None:
     """The tensors of the file are those of the program, with its shapes."""
     for name in sorted(own.keys() | given.keys()):

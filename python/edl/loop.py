@@ -61,6 +61,7 @@ class Loop:
         self._next: Any = None
         self.is_over = False
         self.epoch: int | None = None  # that edl.epochs is in
+        self.shared_out: int | None = None  # the epoch whose parts the body was given
         self.step = 0  # of the part that the body was given last
         self.is_left = False  # the loops are behind us
 
@@ -201,6 +202,11 @@ def elastic_shard_generator(dataset: Any, batch: int = 64,
                             logical_workers: int | None = None) -> Iterator[Any]:
     """The parts of one epoch that this worker computes, as batches."""
     loop = _running()
+    if loop.epoch is not None and loop.epoch == loop.shared_out:
+        raise errors.InvalidError(
+            "edl.elastic_shard_generator gives the data to train with, once in an epoch: to "
+            "evaluate, take the batches of a plain torch.utils.data.DataLoader")
+    loop.shared_out = loop.epoch
     loop.begin(dataset, batch, logical_workers)
     part = loop.next_part()
     epoch = part.epoch if part is not None else 0
@@ -227,7 +233,11 @@ class Optimizer:
         self.clip_norm = clip_norm
         self.schedulers = list(schedulers)
         self.averages = list(averages)
-        _running().optimizer = self
+        loop = _before_the_loop("edl.Optimizer")
+        if loop.optimizer is not None:
+            raise errors.InvalidError("edl.Optimizer was made before, and a loop has one: give it "
+                                      "the parameters of all networks, in several groups")
+        loop.optimizer = self
         _refuse_clipping()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -266,19 +276,27 @@ def notify_batch_end() -> None:
     _running()
 
 
+def _before_the_loop(what: str) -> Loop:
+    """A worker that joins would not have what others were given while they trained."""
+    loop = _running()
+    if loop.trainee is not None:
+        raise errors.InvalidError(f"{what} belongs before the loop: in it comes too late")
+    return loop
+
+
 def on_step(function: Callable[[AppliedStep], None]) -> None:
     """Called on every worker after each step that was applied."""
-    _running().on_step.append(function)
+    _before_the_loop("edl.on_step").on_step.append(function)
 
 
 def on_resize(function: Callable[[int, int], None]) -> None:
     """Called with the numbers of workers before and now, before a view's first step is applied."""
-    _running().on_resize.append(function)
+    _before_the_loop("edl.on_resize").on_resize.append(function)
 
 
 def register(name: str, obj: Any) -> None:
     """Names state that travels with joins and checkpoints: a tensor, or a module."""
-    _running().registered[name] = obj
+    _before_the_loop(f"edl.register({name!r}, ...)").registered[name] = obj
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -307,15 +325,23 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def networks_of(parameters: list[Any]) -> dict[str, Any]:
-    """The outermost modules that hold these parameters."""
+    """The outermost modules that hold these parameters, in the order of these, which is the same in
+    every process: by the names that the program's own variables give them, or by numbers."""
     import torch
 
-    wanted = {id(parameter) for parameter in parameters}
+    place = {id(parameter): i for i, parameter in reversed(list(enumerate(parameters)))}
+    gc.collect()  # else one that is gone might still be found
     # By type: asking some objects for their class makes them warn.
     modules = [obj for obj in gc.get_objects() if issubclass(type(obj), torch.nn.Module)
-               and any(id(parameter) in wanted for parameter in obj.parameters())]
+               and any(id(parameter) in place for parameter in obj.parameters())]
     inner = {id(child) for module in modules for child in module.modules() if child is not module}
     outer = [module for module in modules if id(module) not in inner]
     if len(outer) == 1:
         return {"net": outer[0]}
+    outer.sort(key=lambda net: min(place[id(parameter)] for parameter in net.parameters()
+                                   if id(parameter) in place))
+    variables = vars(sys.modules["__main__"]).items()
+    names = [[name for name, value in variables if value is module] for module in outer]
+    if all(len(of_one) == 1 and of_one != ["optimizer"] for of_one in names):
+        return {of_one[0]: module for of_one, module in zip(names, outer)}
     return {f"net{i}": module for i, module in enumerate(outer)}

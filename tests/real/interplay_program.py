@@ -1,6 +1,9 @@
 """What programs of PyTorch do, one thing an argument: groups | amp | mixed |
-accumulate | schedule NAME | averages | clip-part"""
+accumulate | schedule NAME | averages | clip-part | two-nets | two-nets-in-a-list |
+unsaved | unsaved-changed"""
 
+import gc
+import os
 import sys
 
 import edl
@@ -39,6 +42,22 @@ class Odd(nn.Module):
         return self.last(x * self.scale.expand(32))  # its gradient is summed
 
 
+class Unsaved(nn.Module):
+    """Buffers that are in no state_dict: one that is drawn at random, and a mask with gaps."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(64, 10)
+        self.register_buffer("drawn", torch.randn(64), persistent=False)
+        self.register_buffer("mask", torch.ones(2, 10).t()[:, 0], persistent=False)
+        self.register_buffer("counted", torch.zeros(1))
+
+    def forward(self, x):
+        if HOW == "unsaved-changed" and x[0, 0] >= 0:
+            self.drawn += 1
+        return self.last(x * self.drawn) * self.mask
+
+
 def plain_net():
     norm = nn.Identity() if HOW in ("groups", "accumulate") else nn.BatchNorm1d(64)
     return nn.Sequential(nn.Linear(64, 64), norm, nn.ReLU(), nn.Linear(64, 10))
@@ -56,7 +75,7 @@ def loss_of(net, x, y):
 
 
 def model():
-    net = Odd() if HOW == "mixed" else plain_net()
+    net = {"mixed": Odd, "unsaved": Unsaved, "unsaved-changed": Unsaved}.get(HOW, plain_net)()
     return {"net": net, "optimizer": optimizer_of(net)}
 
 
@@ -93,7 +112,30 @@ def keep_loop():
             train_part(net, optimizer, x, y)
 
 
-if HOW in ("groups", "mixed"):
+def keep_loop_of_two(first, second):
+    optimizer = edl.Optimizer(torch.optim.SGD([*second.parameters(), *first.parameters()], lr=0.1,
+                                              momentum=0.9))
+    for _ in edl.epochs(EPOCHS):
+        for x, y in edl.elastic_shard_generator(edl.datasets.digits(), batch=BATCH,
+                                                logical_workers=4):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(second(torch.relu(first(x))), y).backward()
+            optimizer.step()
+
+
+if HOW.startswith("two-nets"):
+    edl.init()
+    body = nn.Linear(64, 64)
+    if os.path.exists("collect"):  # Python's own list of objects is in another order then
+        gc.collect()
+    head = nn.Linear(64, 64)
+    if HOW == "two-nets-in-a-list":
+        nets = [body, head]
+        del body, head
+        keep_loop_of_two(*nets)
+    else:
+        keep_loop_of_two(body, head)
+elif HOW in ("groups", "mixed", "unsaved", "unsaved-changed"):
     edl.train(model, forward, edl.datasets.digits, epochs=EPOCHS, batch=BATCH, logical_workers=4,
               micro_batch=7 if HOW == "groups" else None, clip_norm=1.0,
               schedule=lambda progress: 0.99 ** progress.step)

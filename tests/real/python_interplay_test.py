@@ -46,11 +46,11 @@ class Scene(unittest.TestCase):
         check_told(self.place, "crowd")
         return alone
 
-    def kept(self, file):
+    def kept(self, file, name="alone"):
         """Tensors of the last checkpoint."""
         import edl
 
-        folder = self.place.directory("alone") / "checkpoints"
+        folder = self.place.directory(name) / "checkpoints"
         newest = max(folder.iterdir(), key=lambda path: int(path.name))
         return edl.read_tensors(newest / f"{file}.safetensors")
 
@@ -95,6 +95,37 @@ class Interplay(Scene):
         self.assertEqual(int(user["edl.average0.n_averaged"]), 69)
         self.assertFalse(torch.equal(user["edl.average0.module.0.weight"],
                                      self.kept("model")["0.weight"]))
+
+    def test_several_networks_are_told_apart_by_their_names_in_every_process(self):
+        for how, names in (("two-nets", {"body", "head"}),
+                           ("two-nets-in-a-list", {"net0", "net1"})):
+            with self.subTest(how=how):
+                alone = self.place.run(f"{how}-alone", "--workers=1", program=(PROGRAM, how))
+                end = self.ends_well(alone)
+                model = self.kept("model", f"{how}-alone")
+                self.assertEqual({name.split(".")[0] for name in model}, names)
+                self.ends_well(self.place.run(f"{how}-half", "--workers=1", "--steps=20",
+                                              program=(PROGRAM, how)))
+                (self.folder / "collect").touch()
+                again = self.place.run(f"{how}-again", "--workers=2", "--epochs=3",
+                                       f"--from=edl-jobs/{how}-half", program=(PROGRAM, how))
+                self.assertEqual(self.ends_well(again)["state_hash"], end["state_hash"])
+                (self.folder / "collect").unlink()
+
+    def test_buffers_that_are_in_no_state_dict(self):
+        self.check(PROGRAM, "unsaved")
+        model, user = self.kept("model"), self.kept("user")
+        self.assertEqual(set(model), {"last.weight", "last.bias", "counted"})
+        self.assertGreater(user["edl.buffer.drawn"].abs().sum(), 0)
+        self.ends_well(self.place.run("half", "--workers=1", "--steps=20",
+                                      program=(PROGRAM, "unsaved")))
+        again = self.place.run("again", "--workers=1", "--epochs=3", "--from=edl-jobs/half",
+                               program=(PROGRAM, "unsaved"))
+        hashes = {self.ends_well(job)["state_hash"] for job in (
+            again, self.place.run("one", "--workers=1", program=(PROGRAM, "unsaved")))}
+        self.assertEqual(len(hashes), 1)
+        said = self.place.edl("run", "--workers=1", PROGRAM, "unsaved-changed", code=1).stderr
+        self.assertIn("the buffer drawn was changed by what computes a part", said)
 
     def test_clipping_a_part_is_refused(self):
         said = self.place.edl("run", "--workers=1", PROGRAM, "clip-part", code=1).stderr

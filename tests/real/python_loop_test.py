@@ -235,6 +235,23 @@ class Saved(Scene):
         self.run_alone("weights", program=(SAVES, saved + "/model.safetensors"))
         self.assertNotEqual(self.place.model("weights"), model)
 
+    def test_a_job_goes_on_from_what_another_has_saved(self):
+        saved = self.folder / "reference/epoch-1"
+        for workers, options in ((1, ()), (3, ("--fault=compute@60=kill",))):
+            name = f"on{workers}"
+            shutil.copy(self.folder / "alone.trace", self.folder / f"{name}.trace")  # its history
+            job = self.place.run(name, f"--workers={workers}", f"--from={saved}", *options,
+                                 program=(SAVES,))
+            self.assertEqual(self.ends_well(job)["state_hash"], self.alone["state_hash"])
+            self.assertEqual(job.kind("view")[0]["first_step"], 47)
+            check_told(self.place, name)
+        moved = self.folder / "moved"
+        shutil.copytree(saved, moved)
+        again = self.place.run("moved", "--workers=2", f"--from={moved}", program=(SAVES,))
+        self.assertEqual(self.ends_well(again)["state_hash"], self.alone["state_hash"])
+        state = json.loads((moved / "state.json").read_text())
+        self.assertEqual(state["user"]["job"], str(self.place.directory("alone")))
+
     def test_plain_pytorch_goes_on_from_it_and_back(self):
         import torch
 

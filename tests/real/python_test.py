@@ -159,7 +159,37 @@ class Interplay(Scene):
         model = run_python("-c", words % "model").stdout
         self.assertIn("'second.weight': (64, 64)", model)
         user = run_python("-c", words % "user").stdout
-        self.assertEqual(user.strip(), "{'steps': [69.0]}")
+        self.assertIn("'steps': [69.0]", user)
+
+
+class GradientOfTwo(Scene):
+    """A loop that sets one tensor as the gradient of two parameters: what the core adds for one of
+    them is not seen in the other."""
+    TEXT = """
+import edl, torch
+edl.init()
+one, other, net = torch.nn.Linear(64, 10), torch.nn.Linear(64, 10), torch.nn.Module()
+net.one, net.other = one, other
+optimizer = edl.Optimizer(torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9))
+for epoch in edl.epochs(1):
+    for x, y in edl.elastic_shard_generator(edl.datasets.digits(), logical_workers=8):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(one(x) + other(x.flip(1)), y).backward()
+        other.weight.grad = one.weight.grad
+        other.bias.grad = one.bias.grad
+        optimizer.step()
+"""
+
+    def test_it_changes_no_bit_whether_it_is_given(self):
+        hashes = set()
+        for name, least in (("two-copied", 1 << 40), ("two-given", 0)):
+            path = Path(self.place.folder) / f"{name}.py"
+            path.write_text(f"import edl._gradients\nedl._gradients._GIVEN_BYTES = {least}\n"
+                            + self.TEXT)
+            job = self.place.run(name, "--workers=1", program=(str(path),))
+            self.assertEqual(job.end(), 0, job.account())
+            hashes.add(job.events[-1]["state_hash"])
+        self.assertEqual(len(hashes), 1)
 
 
 class Gradients(Scene):
@@ -254,7 +284,19 @@ class Mistakes(Scene):
                  "give the optimizer to EDL"),
                 ("odd-buffer", "optimizer = edl.Opt", "net.register_buffer('odd', torch.zeros(1, "
                  "dtype=torch.complex64))\noptimizer = edl.Opt", "cannot be part of the state"),
-                ("twice", "edl.init()", "edl.init(); edl.init()", "was called before")):
+                ("twice", "edl.init()", "edl.init(); edl.init()", "was called before"),
+                ("late-state", "        optimizer.step()\n",
+                 "        optimizer.step()\n        edl.register('late', averages[0])\n",
+                 "edl.register('late', ...) belongs before the loop"),
+                ("validates", "x, y = edl", "    for x, y in edl.elastic_shard_generator(data): "
+                 "pass\nx, y = edl", "take the batches of a plain torch.utils.data.DataLoader"),
+                ("two", "data = torch", "edl.Optimizer(torch.optim.SGD(net.parameters(), lr=1))\n"
+                 "data = torch", "edl.Optimizer was made before"),
+                ("unseen", "        loss.backward()\n",
+                 "        for p, g in zip(net.parameters(), torch.autograd.grad(loss, "
+                 "net.parameters())): p.grad = g\n", "EDL has seen no loss of this part"),
+                ("not-finite", "        loss.backward()\n",
+                 "        torch.autograd.backward([loss * float('nan')])\n", "the loss is nan")):
             with self.subTest(name=name):
                 self.assertIn(sentence, self.refused(name, text.replace(old, new)))
 
@@ -372,6 +414,28 @@ for epochs in (1, 2):
             "    def test_it(self): edl.train(model, forward, data, workers=1)\n")
         done = run_python("-m", "unittest", "test_it", folder=self.place.folder)
         self.assertIn("that would be all tests: let the test start a script", done.stderr)
+
+    def test_a_script_gets_all_that_was_trained(self):
+        path = Path(self.place.folder) / "whole/whole.py"
+        path.parent.mkdir()
+        path.write_text(PROLOGUE.replace("lr=0.1)}", "lr=0.1, momentum=0.9), "
+                                         "'average': torch.zeros(10)}") + """
+def on_step(params, done):
+    params["average"].lerp_(params["net"].bias.detach(), 0.1)
+    params["optimizer"].param_groups[0]["lr"] *= 0.99
+if __name__ == "__main__":
+    params = edl.train(model, forward, data, on_step=on_step)
+    folder = "edl-jobs/whole-1/checkpoints/23/"
+    user = edl.read_tensors(folder + "user.safetensors")
+    kept = edl.read_tensors(folder + "optimizer.safetensors")
+    state = params["optimizer"].state[params["net"].weight]["momentum_buffer"]
+    print(torch.equal(user["average"], params["average"]), bool(user["average"].any()),
+          torch.equal(kept["weight/momentum_buffer"], state), bool(state.any()),
+          round(params["optimizer"].param_groups[0]["lr"] / 0.99 ** 23, 6))
+""")
+        done = run_python(path, folder=path.parent)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], "True True True True 0.1")
 
     def test_a_file_of_tensors_that_is_none(self):
         path = Path(self.place.folder) / "torn.safetensors"
