@@ -169,6 +169,7 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   if (in.has("fingerprint")) {
     in.read_with("fingerprint", facts.fingerprint, model::fingerprint_from);
   }
+  in.read_optional("from", facts.from);
   in.read_optional("warnings", facts.warnings);
   model::limit_list(in, "warnings", facts.warnings, kWarningsMax);
   if (in.has("memory")) {
@@ -177,6 +178,24 @@ Result<ProgramFacts> program_facts_from(const Json& json) {
   EDL_TRY(in.finish());
   EDL_TRY(model::validate_samples(facts.samples));
   return facts;
+}
+
+void take_words(const ProgramFacts& program, LaunchRequest& request) {
+  const auto take = [](auto& typed, const auto& said) {
+    if (!typed) typed = said;
+  };
+  if (!request.epochs && !request.steps) {
+    request.epochs = program.epochs;
+    request.steps = program.steps;
+  }
+  if (!request.batch_policy) take(request.batch_max, program.batch_max);
+  take(request.batch_policy, program.batch_policy);
+  take(request.batch, program.batch);
+  take(request.micro_batch, program.micro_batch);
+  take(request.logical_workers, program.logical_workers);
+  take(request.seed, program.seed);
+  take(request.lr_rule, program.lr_rule);
+  take(request.warmup_samples, program.warmup_samples);
 }
 
 Result<Launch> plan_launch(const LaunchRequest& request, const ProgramFacts& program,

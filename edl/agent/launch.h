@@ -35,6 +35,7 @@ struct ProgramFacts {
   model::Fingerprint fingerprint{};  // of what its numbers depend on
   std::vector<std::string> warnings{};
   std::optional<train::MemoryFacts> memory{};
+  std::string from{};  // a checkpoint that it loads, to go on from; empty: none
 };
 Result<ProgramFacts> program_facts_from(const Json& json);
 
@@ -63,6 +64,9 @@ struct LaunchRequest {
   model::Isa isa = model::Isa::kNative;
   std::string python{};  // the interpreter; empty: as the machine has it
 };
+
+// As if what the program says had been typed, where nothing was.
+void take_words(const ProgramFacts& program, LaunchRequest& request);
 
 struct Launch {
   model::JobSpec spec{};

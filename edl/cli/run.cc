@@ -168,6 +168,10 @@ class Run final : public Command {
             runner.program_environment(request.program, mode_, request.isa, request.seed));
     EDL_TRY(const agent::ProgramFacts facts,
             ask_program(runner.system(), {request.program, request.args, command, environment}));
+    if (!facts.from.empty() && init_.empty() && from_.empty()) {
+      agent::take_words(facts, request);
+      EDL_TRY(go_on_from(runner, facts.from, request));
+    }
     EDL_TRY(agent::Launch launch, agent::plan_launch(request, facts, runner.machine().cores));
     EDL_TRY(runner.check_memory(facts, launch.wanted, launch));
     if (source_) EDL_TRY(agent::check_source(*source_, launch));
@@ -192,11 +196,13 @@ class Run final : public Command {
       file.path = absolute(runner.machine(), init_);
       EDL_TRY(file.sha256, checkpoint::hash_weights(disk, file.path));
     }
-    if (!from_.empty()) {
-      EDL_TRY(source_, agent::find_source(disk, absolute(runner.machine(), from_)));
-      EDL_TRY(agent::take_over(*source_, request));
-    }
-    return {};
+    return from_.empty() ? Result<void>() : go_on_from(runner, from_, request);
+  }
+
+  Result<void> go_on_from(AgentRun& runner, const std::string& path,
+                          agent::LaunchRequest& request) {
+    EDL_TRY(source_, agent::find_source(runner.system().disk(), absolute(runner.machine(), path)));
+    return agent::take_over(*source_, request);
   }
 
   // The first number that is free here and in the store.

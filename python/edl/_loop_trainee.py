@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import types
 from typing import Any
 
@@ -41,7 +42,10 @@ class LoopTrainee(TorchTrainee):
 
     def describe(self) -> dict[str, Any]:
         """The loop's body sees parts of the job only."""
-        return {**super().describe(), "rehearses": False}
+        told = {**super().describe(), "rehearses": False}
+        if self.loop.loads is not None and os.path.isdir(self.loop.loads[0]):
+            told["from"] = os.path.abspath(self.loop.loads[0])
+        return told
 
     def _made(self) -> dict[str, Any]:
         assert self.loop.optimizer is not None

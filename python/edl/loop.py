@@ -300,11 +300,9 @@ def register(name: str, obj: Any) -> None:
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Begins with what `save_checkpoint` or a job has saved, or with the weights of a safetensors
-    file: behind ``edl.Optimizer``, before the loop. Answers what `state.json` says.
-
-    Weights, optimizer, schedulers and registered state are taken; the job begins at epoch 0 all the
-    same. ``edl run --from`` goes on where another job was.
+    """Goes on where a job was that has saved a folder by `save_checkpoint` or by itself, as
+    ``edl run --from`` does; or begins with the weights of a safetensors file. Behind
+    ``edl.Optimizer``, before the loop. Answers what `state.json` says.
     """
     loop = _running()
     if loop.trainee is not None:

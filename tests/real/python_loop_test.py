@@ -221,19 +221,27 @@ class Saved(Scene):
         self.assertEqual(self.ends_well(again)["state_hash"], self.alone["state_hash"])
         self.check_saved()
 
-    def test_a_job_begins_with_what_another_has_saved(self):
+    def test_a_program_goes_on_with_what_another_job_has_saved(self):
         saved = str(self.folder / "reference/epoch-1")
-        alone = self.run_alone("again", program=(SAVES, saved))
+        for name, options in (("again", ("--workers=1",)),
+                              ("again3", ("--workers=1:3", "--start=3",
+                                          "--fault=compute@60=kill"))):
+            job = self.place.run(name, *options, program=(SAVES, saved))
+            self.assertEqual(self.ends_well(job)["state_hash"], self.alone["state_hash"])
+            self.assertEqual(job.kind("view")[0]["first_step"], 47)
         loaded = (self.place.directory("again") / "log/parent.log").read_text()
         self.assertIn("began with 46", loaded)
-        model = self.place.model("again")
-        job = self.place.run("again3", "--workers=1:3", "--start=3", "--fault=compute@30=kill",
-                             program=(SAVES, saved))
-        self.assertEqual(self.ends_well(job)["state_hash"], alone["state_hash"])
-        self.assertEqual(self.place.model("again3"), model)
-        # The same weights without the rest are another beginning.
-        self.run_alone("weights", program=(SAVES, saved + "/model.safetensors"))
-        self.assertNotEqual(self.place.model("weights"), model)
+        # It is a job like any other.
+        job = self.place.run("stopped", "--workers=2", program=(SAVES, saved))
+        job.wait_step(60)
+        self.place.answer("stop", "stopped")
+        self.assertEqual(job.end(), 0, job.account())
+        again = self.place.resume("stopped", "--workers=1")
+        self.assertEqual(self.ends_well(again)["state_hash"], self.alone["state_hash"])
+        # The weights alone are another beginning.
+        end = self.run_alone("weights", program=(SAVES, saved + "/model.safetensors"))
+        self.assertEqual(end["steps"], STEPS)
+        self.assertNotEqual(self.place.model("weights"), self.place.model("again"))
 
     def test_a_job_goes_on_from_what_another_has_saved(self):
         saved = self.folder / "reference/epoch-1"
