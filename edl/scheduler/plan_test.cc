@@ -3,30 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "edl/scheduler/division.h"
-#include "edl/scheduler/policy.h"
+#include "edl/scheduler/small_cluster_test.h"
 #include "edl/scheduler/snapshot_json.h"
 #include "edl/scheduler/steady.h"
 
 namespace edl::scheduler {
 namespace {
-
-// Two nodes of four slots.
-Snapshot small_cluster() {
-  Snapshot snapshot;
-  snapshot.now = 1000;
-  snapshot.nodes = {{.name = "a", .slots = 4}, {.name = "b", .slots = 4}};
-  return snapshot;
-}
-
-Job job(const char* name, std::uint32_t min, std::uint32_t max) {
-  Job out;
-  out.name = name;
-  out.min = min;
-  out.max = max;
-  return out;
-}
-
-const Policy& ours() { return **find_policy("ours"); }
 
 TEST(Plan, starts_with_what_is_free_and_at_least_the_minimum) {
   Snapshot snapshot = small_cluster();
@@ -248,41 +230,6 @@ TEST(Plan, only_useful_sizes_are_chosen) {
   snapshot.jobs = {job("eight", 1, 7)};
   snapshot.jobs[0].logical_workers = 8;
   EXPECT_EQ(workers_of(plan(snapshot, ours()).allocations[0].workers), 4u);
-}
-
-TEST(Plan, a_small_job_is_not_spread_over_nodes) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes.push_back({.name = "c", .slots = 4});
-  snapshot.jobs = {job("one", 2, 2), job("two", 2, 2), job("four", 4, 4)};
-  snapshot.jobs[0].current = {{0, 2}};
-  snapshot.jobs[1].current = {{1, 2}};
-  const Plan made = plan(snapshot, ours());
-  EXPECT_EQ(made.allocations[2].workers, (Shares{{2, 4}}));
-}
-
-TEST(Plan, a_spread_job_stays_in_one_domain) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
-                    {.name = "b", .slots = 4, .domain = "right"},
-                    {.name = "c", .slots = 4, .domain = "left"},
-                    {.name = "d", .slots = 4, .domain = "right"},
-                    {.name = "e", .slots = 4, .domain = "right"}};
-  snapshot.jobs = {job("twelve", 12, 12)};
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{1, 4}, {3, 4}, {4, 4}}));
-  snapshot.jobs = {job("grows", 4, 8)};
-  snapshot.jobs[0].current = {{2, 4}};
-  snapshot.jobs[0].tried = 8;
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{2, 4}, {0, 4}}));
-}
-
-TEST(Plan, fewer_nodes_are_better_than_fewer_domains) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
-                    {.name = "b", .slots = 2, .domain = "left"},
-                    {.name = "c", .slots = 2, .domain = "left"},
-                    {.name = "d", .slots = 4, .domain = "right"}};
-  snapshot.jobs = {job("eight", 8, 8)};
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers.size(), 2u);
 }
 
 // With a price of 1.25 times what one worker would need, sizes below an efficiency of 0.8 are too

@@ -206,6 +206,41 @@ TEST(Plan, rules_hold_over_ten_thousand_snapshots) {
   }
 }
 
+// What the minimums of all jobs take together is there, and any of them fits anywhere.
+bool minimums_fit(const Snapshot& snapshot) {
+  std::uint64_t need = 0;
+  for (const Job& job : snapshot.jobs) {
+    if (job.slots_per_worker != 1 || !job.kind.empty() || job.tenant) return false;
+    need += job.min;
+  }
+  return need <= slots_of(snapshot);
+}
+
+TEST(Plan, nobody_waits_while_the_minimums_of_all_fit) {
+  std::uint64_t met = 0;
+  for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
+    Snapshot snapshot = SnapshotMaker(seed).make();
+    for (Job& job : snapshot.jobs) {
+      job.slots_per_worker = 1;
+      job.kind.clear();
+      job.tenant.reset();
+      job.near_end = false;
+      job.frozen_until = 0;
+    }
+    snapshot = settled(snapshot, mix64(seed));
+    if (!minimums_fit(snapshot)) continue;
+    ++met;
+    for (const char* name : {"ours", "edl", "wfs"}) {
+      const Plan made = plan(snapshot, **find_policy(name));
+      for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+        ASSERT_FALSE(made.allocations[j].workers.empty())
+            << name << ", seed " << seed << ": " << snapshot.jobs[j].name;
+      }
+    }
+  }
+  EXPECT_GE(met, 1000u);
+}
+
 TEST(Plan, a_snapshot_that_went_through_json_gets_the_same_plan) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     const Snapshot snapshot = settled(SnapshotMaker(seed).make(), mix64(seed));
