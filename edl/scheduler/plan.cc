@@ -11,7 +11,7 @@ Plan plan(const Snapshot& snapshot, const Policy& policy, const PlanOptions& opt
   policy.decide(draft);
   Plan proposal = std::move(draft).finish();
   if (!policy.has_rules && !options.rules) return proposal;
-  return steady(snapshot, std::move(proposal));
+  return steady(snapshot, std::move(proposal), policy.has_rules ? Others::kStart : Others::kWait);
 }
 
 }  // namespace edl::scheduler

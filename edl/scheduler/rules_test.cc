@@ -61,8 +61,10 @@ double speed_on(const Job& job, const Shares& shares) {
 bool gains_enough(const Snapshot& snapshot, const Job& job, const Shares& next) {
   const double now = speed_on(job, job.current);
   const double then = speed_on(job, next);
-  // It gives to others, even where fewer workers on fewer nodes are said to be faster.
+  // It gives to others, even where fewer workers on fewer nodes are said to be faster; its minimum
+  // elsewhere is better than none.
   if (then <= now || workers_of(next) < workers_of(job.current)) return true;
+  if (workers_of(next) == job.min) return true;
   const double left =
       job.remaining ? *job.remaining / now : std::max(snapshot.now - job.submitted, 600.0);
   return left - left * now / then > job.change_cost_s;
@@ -84,6 +86,78 @@ std::string broken_steadiness(const Snapshot& snapshot, const Plan& plan) {
     if (plan.allocations[j].reason.starts_with("keeps") &&
         workers_of(next) != workers_of(job.current))
       return job.name + " is said to keep what it does not";
+  }
+  return "";
+}
+
+// Of some workers the minimum, where it has them.
+Shares minimum_of(const Job& job, Shares shares) {
+  std::uint32_t left = job.min;
+  for (Share& share : shares) {
+    share.count = std::min(share.count, left);
+    left -= share.count;
+  }
+  return shares;
+}
+
+bool is_left_alone(const Snapshot& snapshot, const Job& job) {
+  return is_running(job) && (job.near_end || snapshot.now < job.frozen_until);
+}
+
+// Whether the minimum fits beside what `keeps` says of every other job.
+template <class Keeps>
+bool fits_beside(const Snapshot& snapshot, std::size_t job, const Keeps& keeps) {
+  const Job& it = snapshot.jobs[job];
+  std::vector<std::uint64_t> used(snapshot.nodes.size());
+  std::uint64_t by_tenant = std::uint64_t{it.min} * it.slots_per_worker;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (j == job) continue;
+    const Job& other = snapshot.jobs[j];
+    for (const Share& share : keeps(j)) {
+      used[share.node] += std::uint64_t{share.count} * other.slots_per_worker;
+      if (it.tenant && other.tenant == it.tenant) by_tenant += share.count * other.slots_per_worker;
+    }
+  }
+  if (it.tenant && by_tenant > snapshot.tenants[*it.tenant].quota) return false;
+  std::uint64_t room = 0;
+  for (std::size_t n = 0; n < used.size(); ++n) {
+    const Node& node = snapshot.nodes[n];
+    if (it.kind.empty() || it.kind == node.kind)
+      room += (node.slots - used[n]) / it.slots_per_worker;
+  }
+  return room >= it.min;
+}
+
+// Who is stopped or waits though it need not, by the final plan.
+std::string needless(const Snapshot& snapshot, const Plan& plan) {
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const Job& job = snapshot.jobs[j];
+    if (!plan.allocations[j].workers.empty()) continue;
+    const auto has = [&](std::size_t i) { return plan.allocations[i].workers; };
+    if (fits_beside(snapshot, j, has)) return job.name + " has nothing though its minimum is free";
+    const auto least = [&](std::size_t i) {
+      const Job& other = snapshot.jobs[i];
+      const bool equal = !is_running(other) && rank_of(snapshot, other) <= job.priority;
+      if (is_running(job) && equal) return Shares{};
+      return is_left_alone(snapshot, other) ? has(i) : minimum_of(other, has(i));
+    };
+    if (fits_beside(snapshot, j, least)) return job.name + " has nothing though others have more";
+  }
+  return "";
+}
+
+// Who waits for workers of a lower rank.
+std::string inverted(const Snapshot& snapshot, const Plan& plan) {
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (!plan.allocations[j].workers.empty()) continue;
+    const Job& job = snapshot.jobs[j];
+    const bool at_last = snapshot.now - job.since >= kPatienceSecondsMax;
+    const std::int64_t rank = at_last ? rank_of(snapshot, job) : job.priority;
+    const auto above = [&](std::size_t i) {
+      const Job& other = snapshot.jobs[i];
+      return rank_of(snapshot, other) < rank ? Shares{} : plan.allocations[i].workers;
+    };
+    if (fits_beside(snapshot, j, above)) return snapshot.jobs[j].name + " waits for a lower rank";
   }
   return "";
 }
@@ -177,6 +251,8 @@ TEST(Plan, rules_hold_over_ten_thousand_snapshots) {
       if (policy->has_rules) {
         ASSERT_EQ(broken_steadiness(snapshot, made), "") << policy->name << ", seed " << seed;
         ASSERT_EQ(wasteful(snapshot, made), "") << policy->name << ", seed " << seed;
+        ASSERT_EQ(needless(snapshot, made), "") << policy->name << ", seed " << seed;
+        ASSERT_EQ(inverted(snapshot, made), "") << policy->name << ", seed " << seed;
         met.count(snapshot, made);
         const Plan again = plan(snapshot, *policy);
         ASSERT_TRUE(made.allocations == again.allocations) << seed;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "edl/base/text.h"
+#include "edl/scheduler/headroom.h"
 #include "edl/scheduler/speed.h"
 
 namespace edl::scheduler {
@@ -93,9 +94,10 @@ double time_left(const Snapshot& snapshot, const Job& job, double speed) {
 
 class Steadying {
  public:
-  Steadying(const Snapshot& snapshot, Plan& proposal)
+  Steadying(const Snapshot& snapshot, Plan& proposal, Others others)
       : snapshot_(snapshot),
         proposal_(proposal),
+        others_(others),
         draft_(snapshot),
         kept_(snapshot.jobs.size()),
         still_(snapshot.jobs.size()) {}
@@ -105,8 +107,15 @@ class Steadying {
     follow_all();
     // Mostly that is all. Otherwise everyone who runs is put where it is with its minimum, which
     // always fits, and the proposal is followed as far as there is room beside that.
-    if (!is_steady()) begin_from_minimums();
+    order_by_claim();
+    if (!is_steady()) {
+      begin_from_minimums();
+      follow_by_claim();
+      // Where those that were served first came to stand elsewhere at last, there may be room.
+      if (!is_steady()) back_to_minimums();
+    }
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) stay_if_it_does_not_pay(j);
+    start_where_it_is_free();
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) finish(j);
     return std::move(draft_).finish();
   }
@@ -134,7 +143,22 @@ class Steadying {
     const Shares got = draft_.shares(j);
     if (!is_running(job) || got.empty() || got == job.current || got == wanted(j)) return;
     if (pays(snapshot_, job, speed_of(job, job.current), speed_of(job, got))) return;
-    if (!draft_.put(j, job.current)) draft_.put(j, got);
+    if (draft_.put(j, job.current)) return;
+    draft_.put(j, got);
+    give_up_what_does_not_pay(j);
+  }
+  // Others have its old place. As many workers elsewhere, or else one fewer than it had.
+  void give_up_what_does_not_pay(std::size_t j) {
+    const Job& job = snapshot_.jobs[j];
+    const auto useful = [&](std::uint32_t workers) {
+      return std::max(useful_size(job.logical_workers, workers), job.min);
+    };
+    const std::uint32_t had = workers_of(job.current);
+    if (draft_.workers(j) < had) return;
+    draft_.resize(j, useful(had));
+    const double speed = speed_of(job, draft_.shares(j));
+    if (pays(snapshot_, job, speed_of(job, job.current), speed)) return;
+    draft_.resize(j, useful(had - 1));
   }
   bool keep(std::size_t j, std::string reason) {
     if (!draft_.put(j, snapshot_.jobs[j].current)) return false;
@@ -150,13 +174,13 @@ class Steadying {
     }
     // Who cannot follow stays where it is, before others of them look for room.
     for (const std::size_t j : left) draft_.put(j, snapshot_.jobs[j].current);
-    for (const std::size_t j : left) approach(j);
+    for (const std::size_t j : left) approach(j, workers_of(wanted(j)));
   }
-  // As close to the proposal as the room that is left allows, from what it has so far.
-  void approach(std::size_t j) {
+  // As close to so many as the room that is left allows, from what it has so far.
+  void approach(std::size_t j, std::uint32_t aim) {
     const Job& job = snapshot_.jobs[j];
     const std::uint32_t has = draft_.workers(j);
-    const std::uint32_t most = std::min(workers_of(wanted(j)), has + draft_.room_for(j));
+    const std::uint32_t most = std::min(aim, has + draft_.room_for(j));
     for (std::uint32_t workers = most; workers >= job.min && workers > has; --workers) {
       const std::uint32_t useful = useful_size(job.logical_workers, workers);
       if (useful <= has || useful < job.min) return;
@@ -164,72 +188,128 @@ class Steadying {
     }
   }
 
-  // Whether whoever loses all its workers loses them to somebody of higher rank, and nobody whom
-  // the proposal starts waits for one that is only kept because a change does not pay.
-  bool is_steady() const {
-    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+  // Needed only where somebody is without workers. Of those with the same claim the ones that the
+  // proposal has come first.
+  void order_by_claim() {
+    JobOrder order;
+    JobOrder without;
     for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
-      const Job& job = snapshot_.jobs[j];
-      if (!is_running(job) && draft_.workers(j) > 0) {
-        highest = std::max(highest, rank_of(snapshot_, job));
-      }
+      (draft_.workers(j) > 0 ? order : without).push_back(j);
     }
-    for (std::size_t j = 0; j < snapshot_.jobs.size(); ++j) {
+    if (without.empty()) return;
+    order.insert(order.end(), without.begin(), without.end());
+    claims_ = by_claim(snapshot_, order);
+  }
+  bool may_run(std::size_t j) const {
+    const Job& job = snapshot_.jobs[j];
+    return others_ == Others::kStart || is_running(job) || !wanted(j).empty() ||
+           waited_s(snapshot_, job) >= kPatienceSecondsMax;
+  }
+  // What those with a lower claim cannot take from it.
+  Shares held(std::size_t j) const {
+    const Shares& has = draft_.shares(j);
+    return still_[j] ? has : least_of(snapshot_.jobs[j], has);
+  }
+  // Whether nobody is without workers whose minimum could be had from those with a lower claim, or
+  // from what others have above their minimum, and nobody is stopped for one of its own rank.
+  bool is_steady() const {
+    Headroom room(snapshot_);
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    for (const std::size_t j : claims_) {
       const Job& job = snapshot_.jobs[j];
-      if (draft_.workers(j) > 0) continue;
-      if (is_running(job) ? highest <= job.priority : !wanted(j).empty()) return false;
+      if (draft_.workers(j) > 0) {
+        room.take(job, held(j));
+        if (!is_running(job)) highest = std::max(highest, rank_of(snapshot_, job));
+      } else if (may_run(j) && room.fits_minimum(job)) {
+        return false;
+      } else if (is_running(job) && highest <= job.priority) {
+        return false;
+      }
     }
     return true;
   }
   void begin_from_minimums() {
-    JobOrder order(snapshot_.jobs.size());
-    for (std::size_t j = 0; j < order.size(); ++j) {
-      order[j] = j;
-      draft_.clear(j);
-    }
-    for (const std::size_t j : order) {
-      if (!is_running(snapshot_.jobs[j])) continue;
-      draft_.put(j, still_[j] ? snapshot_.jobs[j].current : least_of(snapshot_.jobs[j]));
-    }
-    for (const std::size_t j : by_claim(snapshot_, order)) {
-      if (!is_running(snapshot_.jobs[j]) && !wanted(j).empty()) enter(j);
-    }
-    for (const std::size_t j : order) {
-      const Shares least = draft_.shares(j);
-      const Shares& next = kept_[j] ? snapshot_.jobs[j].current : wanted(j);
-      if (least.empty() || workers_of(next) < workers_of(least)) continue;
-      if (draft_.put(j, next)) continue;
-      draft_.put(j, least);
-      if (!kept_[j]) approach(j);
+    for (const std::size_t j : claims_) draft_.clear(j);
+    for (std::size_t j = 0; j < claims_.size(); ++j) {
+      const Job& job = snapshot_.jobs[j];
+      if (is_running(job)) draft_.put(j, still_[j] ? job.current : least_of(job, job.current));
     }
   }
-  static Shares least_of(const Job& job) {
+  void back_to_minimums() {
+    for (const std::size_t j : claims_) draft_.put(j, Shares(held(j)));
+    follow_by_claim();
+  }
+  void follow_by_claim() {
+    Headroom room(snapshot_);
+    for (const std::size_t j : claims_) {
+      const Job& job = snapshot_.jobs[j];
+      if (draft_.workers(j) == 0 && may_run(j) && room.fits_minimum(job)) enter(j);
+      room.take(job, held(j));
+    }
+    for (std::size_t j = 0; j < claims_.size(); ++j) grow_from_minimum(j);
+  }
+  void grow_from_minimum(std::size_t j) {
+    const Shares least = draft_.shares(j);
+    const Shares& next = kept_[j] ? snapshot_.jobs[j].current : wanted(j);
+    if (least.empty() || workers_of(next) < workers_of(least) || draft_.put(j, next)) return;
+    draft_.put(j, least);
+    approach(j, workers_of(next));
+  }
+  static Shares least_of(const Job& job, const Shares& of) {
     Shares least;
     std::uint32_t left = job.min;
-    for (const Share& share : job.current) {
+    for (const Share& share : of) {
       const std::uint32_t count = std::min(left, share.count);
       if (count > 0) least.push_back({share.node, count});
       left -= count;
     }
     return least;
   }
-  // The minimum of a job that waits, if need be instead of running ones of lower rank.
+  using Taken = std::vector<std::pair<std::size_t, Shares>>;
+
+  // The minimum of a job, if need be from running ones with a lower claim: one after the other
+  // gives what it has, those that are kept for now first what is above their minimum. Then each
+  // gets back as much as fits.
   void enter(std::size_t j) {
-    const Job& job = snapshot_.jobs[j];
-    if (draft_.place(j, job.min, Packing::kTight)) return;
-    JobOrder order(snapshot_.jobs.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    order = by_claim(snapshot_, order);
-    std::vector<std::pair<std::size_t, Shares>> out;
-    for (auto last = order.rbegin(); *last != j; ++last) {
-      const Job& other = snapshot_.jobs[*last];
-      const bool lower = is_running(other) && other.priority < rank_of(snapshot_, job);
-      if (!lower || draft_.workers(*last) == 0) continue;
-      out.emplace_back(*last, draft_.shares(*last));
-      draft_.clear(*last);
-      if (draft_.place(j, job.min, Packing::kTight)) return;
+    const std::uint32_t min = snapshot_.jobs[j].min;
+    if (draft_.place(j, min, Packing::kTight)) return;
+    const Taken above = take_for(j, true);
+    const Taken all = take_for(j, false);
+    for (auto one = all.rbegin(); one != all.rend(); ++one) {
+      const auto& [who, had] = *one;
+      const Job& other = snapshot_.jobs[who];
+      if (!draft_.put(who, had)) draft_.place(who, other.min, Packing::kTight);
     }
-    for (const auto& [who, shares] : out) draft_.put(who, shares);
+    for (auto one = above.rbegin(); one != above.rend(); ++one) {
+      give_back(one->first, one->second);
+    }
+  }
+  Taken take_for(std::size_t j, bool above_minimum) {
+    Taken taken;
+    for (auto last = claims_.rbegin(); *last != j && draft_.workers(j) == 0; ++last) {
+      const Shares had = draft_.shares(*last);
+      const Shares left = above_minimum ? least_of(snapshot_.jobs[*last], had) : Shares{};
+      if (had == left) continue;
+      taken.emplace_back(*last, had);
+      draft_.put(*last, left);
+      draft_.place(j, snapshot_.jobs[j].min, Packing::kTight);
+    }
+    return taken;
+  }
+  void give_back(std::size_t j, const Shares& had) {
+    const Shares least = draft_.shares(j);
+    if (least.empty() || draft_.put(j, had)) return;
+    draft_.put(j, least);
+    approach(j, workers_of(had));
+  }
+  // What is left over goes to whoever can run on it, also when others before it cannot.
+  void start_where_it_is_free() {
+    for (const std::size_t j : claims_) {
+      if (draft_.free_slots() == 0) return;
+      if (draft_.workers(j) == 0 && may_run(j)) {
+        draft_.place(j, snapshot_.jobs[j].min, Packing::kTight);
+      }
+    }
   }
 
   void finish(std::size_t j) {
@@ -240,6 +320,8 @@ class Steadying {
     if (has == 0 && (kept_[j] || !wanted(j).empty())) {
       reason = text(is_running(snapshot_.jobs[j]) ? "stops" : "waits", ": its minimum of ",
                     snapshot_.jobs[j].min, " is not left by those before it");
+    } else if (has > 0 && !is_running(snapshot_.jobs[j]) && wanted(j).empty()) {
+      reason = text("starts with its minimum of ", has, ": the rules leave that to it");
     } else if (!as_kept && (kept_[j] || has != workers_of(wanted(j)))) {
       reason = text("has ", has, ": the rules leave room for no more");
     }
@@ -249,7 +331,9 @@ class Steadying {
 
   const Snapshot& snapshot_;
   Plan& proposal_;
+  Others others_;
   Draft draft_;
+  JobOrder claims_;  // empty when everybody has workers
   std::vector<bool> kept_;
   std::vector<bool> still_;  // of those kept: not to be changed for anyone but a higher rank
 };
@@ -296,6 +380,8 @@ JobOrder admitted(const Snapshot& snapshot, const JobOrder& order) {
   return in;
 }
 
-Plan steady(const Snapshot& snapshot, Plan proposal) { return Steadying(snapshot, proposal).run(); }
+Plan steady(const Snapshot& snapshot, Plan proposal, Others others) {
+  return Steadying(snapshot, proposal, others).run();
+}
 
 }  // namespace edl::scheduler

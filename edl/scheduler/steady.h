@@ -36,7 +36,11 @@ bool pays(const Snapshot& snapshot, const Job& job, double per_s, double per_s_t
 // those that wait, by rank and then in the given order.
 JobOrder admitted(const Snapshot& snapshot, const JobOrder& order);
 
+// Who else may start where its minimum fits, beside those that the proposal starts and those that
+// have waited for the longest patience.
+enum class Others { kWait, kStart };
+
 // The proposal, changed as little as the rules demand.
-Plan steady(const Snapshot& snapshot, Plan proposal);
+Plan steady(const Snapshot& snapshot, Plan proposal, Others others);
 
 }  // namespace edl::scheduler
