@@ -97,19 +97,7 @@ JobOrder by_claim(const Snapshot& snapshot, const JobOrder& order) {
 }
 
 JobOrder admitted(const Snapshot& snapshot, const JobOrder& order) {
-  std::uint64_t left = slots_of(snapshot);
-  std::vector<std::uint64_t> quota;
-  for (const Tenant& tenant : snapshot.tenants) quota.push_back(tenant.quota);
-  JobOrder in;
-  for (const std::size_t j : by_claim(snapshot, order)) {
-    const Job& job = snapshot.jobs[j];
-    const std::uint64_t need = std::uint64_t{job.min} * job.slots_per_worker;
-    if (need > left || (job.tenant && need > quota[*job.tenant])) continue;
-    left -= need;
-    if (job.tenant) quota[*job.tenant] -= need;
-    in.push_back(j);
-  }
-  return in;
+  return with_minimum(snapshot, by_claim(snapshot, order));
 }
 
 }  // namespace edl::scheduler

@@ -103,5 +103,19 @@ TEST(Steady, who_waits_by_another_policy_waits_with_the_rules_until_it_starves) 
   EXPECT_EQ(behind(), 2u);
 }
 
+TEST(Steady, without_the_rules_nobody_starves_by_them) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 100000;
+  snapshot.jobs = {job("runs", 8, 8), job("waits", 8, 8)};
+  snapshot.jobs[0].current = {{0, 4}, {1, 4}};
+  snapshot.jobs[0].since = snapshot.now - 1;
+  for (const char* name : {"edl", "wfs"}) {
+    const Policy& policy = **find_policy(name);
+    EXPECT_TRUE(plan(snapshot, policy).allocations[1].workers.empty()) << name;
+    const Plan ruled = plan(snapshot, policy, {.rules = true});
+    EXPECT_EQ(workers_of(ruled.allocations[1].workers), 8u) << name;
+  }
+}
+
 }  // namespace
 }  // namespace edl::scheduler
