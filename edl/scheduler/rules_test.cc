@@ -63,8 +63,9 @@ bool gains_enough(const Snapshot& snapshot, const Job& job, const Shares& next) 
   const double then = speed_on(job, next);
   // It gives to others, even where fewer workers on fewer nodes are said to be faster; its minimum
   // elsewhere is better than none.
-  if (then <= now || workers_of(next) < workers_of(job.current)) return true;
-  if (workers_of(next) == job.min) return true;
+  if (workers_of(next) < workers_of(job.current) || workers_of(next) == job.min) return true;
+  if (then < now * (1 - 1e-9)) return false;
+  if (then <= now) return true;
   const double left =
       job.remaining ? *job.remaining / now : std::max(snapshot.now - job.submitted, 600.0);
   return left - left * now / then > job.change_cost_s;
@@ -282,28 +283,66 @@ TEST(Plan, rules_hold_over_ten_thousand_snapshots) {
   }
 }
 
-// What the minimums of all jobs take together is there, and any of them fits anywhere.
+// Any job fits anywhere, and none is left alone.
+Snapshot easy(std::uint64_t seed) {
+  Snapshot snapshot = SnapshotMaker(seed).make();
+  for (Job& job : snapshot.jobs) {
+    job.slots_per_worker = 1;
+    job.kind.clear();
+    job.tenant.reset();
+    job.near_end = false;
+    job.frozen_until = 0;
+  }
+  return settled(snapshot, mix64(seed));
+}
+
 bool minimums_fit(const Snapshot& snapshot) {
   std::uint64_t need = 0;
-  for (const Job& job : snapshot.jobs) {
-    if (job.slots_per_worker != 1 || !job.kind.empty() || job.tenant) return false;
-    need += job.min;
-  }
+  for (const Job& job : snapshot.jobs) need += job.min;
   return need <= slots_of(snapshot);
+}
+
+// The cluster after a plan, so many seconds later.
+Snapshot applied(Snapshot snapshot, const Plan& plan, double seconds) {
+  snapshot.now += seconds;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    Job& job = snapshot.jobs[j];
+    const Shares& next = plan.allocations[j].workers;
+    if (is_running(job) && next != job.current) ++job.changes;
+    if (is_running(job) == next.empty()) job.since = snapshot.now;
+    job.current = next;
+  }
+  return snapshot;
+}
+
+TEST(Plan, plans_that_are_made_again_come_to_rest) {
+  constexpr int kRounds = 20;
+  std::uint64_t met = 0;
+  std::uint64_t restless = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    Snapshot snapshot = easy(seed);
+    if (!minimums_fit(snapshot)) continue;
+    ++met;
+    bool changed = true;
+    for (int round = 0; round < kRounds && changed; ++round) {
+      const Snapshot next = applied(snapshot, plan(snapshot, **find_policy("ours")), 60);
+      changed = false;
+      for (std::size_t j = 0; j < next.jobs.size(); ++j) {
+        changed = changed || next.jobs[j].current != snapshot.jobs[j].current;
+      }
+      snapshot = next;
+    }
+    restless += changed ? 1 : 0;
+  }
+  // A size is weighed as if it were packed. Where it never is, that may go to and fro for long.
+  EXPECT_LE(restless * 1000, met) << restless << " of " << met;
+  EXPECT_GE(met, 500u);
 }
 
 TEST(Plan, nobody_waits_while_the_minimums_of_all_fit) {
   std::uint64_t met = 0;
   for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
-    Snapshot snapshot = SnapshotMaker(seed).make();
-    for (Job& job : snapshot.jobs) {
-      job.slots_per_worker = 1;
-      job.kind.clear();
-      job.tenant.reset();
-      job.near_end = false;
-      job.frozen_until = 0;
-    }
-    snapshot = settled(snapshot, mix64(seed));
+    const Snapshot snapshot = easy(seed);
     if (!minimums_fit(snapshot)) continue;
     ++met;
     for (const char* name : {"ours", "edl", "wfs"}) {

@@ -11,6 +11,7 @@ namespace edl::scheduler {
 namespace {
 
 constexpr double kUnknownTimeLeftSeconds = 600;  // at least, of a job that tells nothing
+constexpr double kSpeedNoise = 1e-9;             // of sums in another order
 
 double speed_of(const Job& job, const Shares& shares) {
   return SpeedCurve(job).at(workers_of(shares), static_cast<std::uint32_t>(shares.size()));
@@ -62,8 +63,7 @@ class Steadying {
       still_[j] = keep(j, has + "it changed a moment ago");
     } else if (job.near_end) {
       still_[j] = keep(j, has + "it is near its end");
-    } else if (!wanted(j).empty() && wanted(j) != job.current &&
-               !pays(snapshot_, job, speed_of(job, job.current), speed_of(job, wanted(j)))) {
+    } else if (!wanted(j).empty() && wanted(j) != job.current && !is_worth(job, wanted(j))) {
       keep(j, has + "a change costs more than it gains");
     }
   }
@@ -72,7 +72,7 @@ class Steadying {
     const Job& job = snapshot_.jobs[j];
     const Shares got = draft_.shares(j);
     if (!is_running(job) || got.empty() || got == job.current || got == wanted(j)) return;
-    if (pays(snapshot_, job, speed_of(job, job.current), speed_of(job, got))) return;
+    if (is_worth(job, got)) return;
     if (draft_.put(j, job.current)) return;
     draft_.put(j, got);
     give_up_what_does_not_pay(j);
@@ -86,9 +86,15 @@ class Steadying {
     const std::uint32_t had = workers_of(job.current);
     if (draft_.workers(j) < had) return;
     draft_.resize(j, useful(had));
-    const double speed = speed_of(job, draft_.shares(j));
-    if (pays(snapshot_, job, speed_of(job, job.current), speed)) return;
-    draft_.resize(j, useful(had - 1));
+    if (!is_worth(job, draft_.shares(j))) draft_.resize(j, useful(had - 1));
+  }
+  // Fewer workers give to others; as many or more that are slower, on more nodes, are for nobody.
+  bool is_worth(const Job& job, const Shares& next) const {
+    const double per_s = speed_of(job, job.current);
+    const double per_s_then = speed_of(job, next);
+    const bool gives = workers_of(next) < workers_of(job.current);
+    if (!gives && per_s_then < per_s * (1 - kSpeedNoise)) return false;
+    return pays(snapshot_, job, per_s, per_s_then);
   }
   bool keep(std::size_t j, std::string reason) {
     if (!draft_.put(j, snapshot_.jobs[j].current)) return false;

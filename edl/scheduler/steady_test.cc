@@ -103,6 +103,25 @@ TEST(Steady, who_waits_by_another_policy_waits_with_the_rules_until_it_starves) 
   EXPECT_EQ(behind(), 2u);
 }
 
+// Four on one node would be faster than three, but there are only four on two nodes.
+TEST(Steady, nobody_grows_to_be_slower) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 10000;
+  snapshot.nodes = {{.name = "small", .slots = 1}, {.name = "large", .slots = 4}};
+  snapshot.jobs = {job("grows", 1, 4), job("other", 1, 1)};
+  snapshot.jobs[0].current = {{1, 3}};
+  snapshot.jobs[1].current = {{1, 1}};
+  snapshot.jobs[0].throughput = {{1, 1, 30}, {2, 1, 58}, {3, 1, 84}, {4, 1, 108}, {4, 2, 54}};
+  snapshot.jobs[0].tried = 4;
+  snapshot.jobs[0].change_cost_s = 30;
+  for (int round = 0; round < 10; ++round, snapshot.now += 60) {
+    const Plan made = plan(snapshot, ours());
+    for (std::size_t j : {0, 1}) {
+      EXPECT_EQ(made.allocations[j].workers, snapshot.jobs[j].current) << round;
+    }
+  }
+}
+
 TEST(Steady, without_the_rules_nobody_starves_by_them) {
   Snapshot snapshot = small_cluster();
   snapshot.now = 100000;
