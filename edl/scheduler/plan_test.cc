@@ -212,6 +212,59 @@ TEST(Plan, who_scales_badly_gives_to_who_scales_well) {
   EXPECT_GT(workers_of(made.allocations[1].workers), 4u);
 }
 
+// One node, half of it each.
+Snapshot one_node(std::uint32_t slots) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 10000;
+  snapshot.nodes = {{.name = "a", .slots = slots}};
+  snapshot.jobs = {job("one", 1, slots), job("other", 1, slots)};
+  for (Job& one : snapshot.jobs) {
+    one.current = {{0, slots / 2}};
+    one.tried = slots;
+  }
+  return snapshot;
+}
+
+TEST(Plan, on_one_node_too_who_scales_badly_gives) {
+  Snapshot snapshot = one_node(8);
+  snapshot.jobs[0].throughput = {{1, 1, 10}, {2, 1, 10.5}, {4, 1, 10.8}, {8, 1, 11}};
+  snapshot.jobs[1].throughput = {{1, 1, 10}, {2, 1, 20}, {4, 1, 40}, {8, 1, 80}};
+  EXPECT_GT(workers_of(plan(snapshot, ours()).allocations[1].workers), 4u);
+  for (Job& one : snapshot.jobs) one.throughput = {{4, 1, 40}, {8, 1, 70}};
+  snapshot.jobs[0].utilisation = 0.2;
+  EXPECT_GT(workers_of(plan(snapshot, ours()).allocations[1].workers), 4u);
+}
+
+TEST(Plan, no_slot_of_a_node_stays_idle_between_sizes) {
+  for (const std::uint32_t slots : {7U, 11U, 15U, 16U}) {
+    Snapshot snapshot = one_node(slots);
+    for (Job& one : snapshot.jobs) one.throughput = {{1, 1, 10}, {slots, 1, 6.0 * slots}};
+    if (slots == 16) {
+      snapshot.tenants = {{.name = "small", .quota = 5}};
+      snapshot.jobs[0].tenant = 0;
+      snapshot.jobs[0].current = {{0, 4}};
+    }
+    const Plan made = plan(snapshot, ours());
+    EXPECT_EQ(workers_of(made.allocations[0].workers) + workers_of(made.allocations[1].workers),
+              slots);
+  }
+}
+
+// A quota cuts one short of all sizes that leave no crumbs.
+TEST(Plan, what_a_quota_leaves_over_goes_to_others) {
+  Snapshot snapshot = small_cluster();
+  for (const char* name : {"c", "d", "e", "f"}) {
+    snapshot.nodes.push_back({.name = name, .slots = 7});
+  }
+  snapshot.tenants = {{.name = "small", .quota = 5}};
+  snapshot.jobs = {job("cut", 1, 36), job("other", 1, 36)};
+  for (Job& one : snapshot.jobs) one.tried = 36;
+  snapshot.jobs[0].tenant = 0;
+  const Plan made = plan(snapshot, ours());
+  EXPECT_EQ(workers_of(made.allocations[0].workers), 5u);
+  EXPECT_EQ(workers_of(made.allocations[1].workers), 31u);
+}
+
 TEST(Plan, of_two_equal_jobs_the_one_that_uses_its_workers_gets_more) {
   Snapshot snapshot = small_cluster();
   snapshot.jobs = {job("idle", 1, 8), job("busy", 1, 8)};
