@@ -207,8 +207,8 @@ class Decision {
       const auto rank = text("of weight ", std::llround(candidates_[j].weight), " among ",
                              snapshot_.jobs.size(), " jobs");
       if (has == 0) {
-        draft_.explain(j, text("waits: its minimum of ", snapshot_.jobs[j].min,
-                               " is not left by those before it"));
+        draft_.explain(j, text(had > 0 ? "stops" : "waits", ": its minimum of ",
+                               snapshot_.jobs[j].min, " is not left by those before it"));
       } else {
         const char* const why = had == has ? ", " : ": there slots add most, ";
         draft_.explain(j, text(change_text(had, has), why, rank));
