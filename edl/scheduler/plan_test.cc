@@ -32,7 +32,8 @@ TEST(Plan, a_higher_priority_pushes_a_lower_one_out) {
   snapshot.jobs[0].current = {{0, 4}, {1, 4}};
   snapshot.jobs[1].priority = 1;
   const Plan made = plan(snapshot, ours());
-  EXPECT_TRUE(made.allocations[0].workers.empty()) << made.allocations[0].reason;
+  EXPECT_TRUE(made.allocations[0].workers.empty());
+  EXPECT_TRUE(made.allocations[0].reason.starts_with("stops")) << made.allocations[0].reason;
   EXPECT_GE(workers_of(made.allocations[1].workers), 6u);
 }
 
@@ -361,37 +362,6 @@ TEST(Plan, of_jobs_that_had_nothing_yet_the_first_one_starts) {
   EXPECT_EQ(starts_first(95000, 99000, 0), 0u);
   EXPECT_EQ(starts_first(95000, 90000, 0), 1u);
   EXPECT_EQ(starts_first(95000, 90000, 10), 0u) << "the other one had its turn and is long";
-}
-
-TEST(Snapshot, useful_sizes_of_eight_logical_workers) {
-  const std::vector<std::uint32_t> expected{1, 2, 3, 4, 4, 4, 4, 8, 8};
-  for (std::uint32_t k = 1; k <= 9; ++k) EXPECT_EQ(useful_size(8, k), expected[k - 1]) << k;
-  EXPECT_EQ(useful_size(0, 7), 7u);
-}
-
-TEST(Snapshot, what_is_wrong_is_named) {
-  const std::pair<const char*, const char*> rows[] = {
-      {R"({"nodes":[{"node":"a","slots":1}],"jobs":[{"job":"x","min":2,"max":1}]})",
-       "job x has min 2"},
-      {R"({"nodes":[{"node":"a"}],"jobs":[]})", "slots"},
-      {R"({"nodes":[{"node":"a","slots":1},{"node":"a","slots":1}],"jobs":[]})",
-       "node a is there twice"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"current":[{"node":"q","count":1}]}]})",
-       "node q"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1},{"job":"x","min":1,"max":1}]})",
-       "job x is there twice"},
-      {R"({"nodes":[{"node":"a","slots":1e9}],"jobs":[]})", "slots"},
-      {R"({"nodes":[{"node":"a","slots":-1}],"jobs":[]})", "slots"},
-      {R"({"now":"soon","nodes":[],"jobs":[]})", "now"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"remaining":-1}]})", "job x"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"change_cost_s":1e300}]})", "job x"},
-      {R"([1])", "snapshot"},
-  };
-  for (const auto& [words, problem] : rows) {
-    const auto read = parse_snapshot(words);
-    ASSERT_FALSE(read.ok()) << words;
-    EXPECT_NE(read.error().message.find(problem), std::string::npos) << read.error().message;
-  }
 }
 
 }  // namespace
