@@ -137,8 +137,7 @@ class SimCompare final : public Command {
         ->type_name("FILE")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--policies", policies_, "who decides, separated by commas; all when not given")
-        ->type_name("A,B,...");
+    add_policies(app, policies_);
     add_sim_options(app, words_);
     app.add_option("--report", report_, "write a page with plots there")->type_name("FILE");
     app.add_flag("--csv", csv_, "answer as comma-separated values");

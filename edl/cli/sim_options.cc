@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "edl/base/text.h"
+#include "edl/scheduler/policy.h"
 #include "edl/simulator/capacity.h"
 
 namespace edl::cli {
@@ -13,7 +14,7 @@ constexpr std::uint64_t kSlotsMax = 4096;
 constexpr double kDaysMax = 60;  // that failures and the service go on
 
 Error bad_nodes(const std::string& words) {
-  return {Code::kInvalid, text("--nodes=", words, " is not understood: write nodes x slots, 16x4, ",
+  return {Code::kInvalid, text("\"", words, "\" is not understood: write nodes x slots, 16x4, ",
                                "and more kinds behind a plus with their speed, 8x4+8x4@0.5")};
 }
 
@@ -31,13 +32,46 @@ CLI::Option* add_seconds(CLI::App& app, const std::string& name, double& into,
       ->check(CLI::Validator(not_negative, ""));
 }
 
+std::string nodes_problem(const std::string& words) {
+  const auto nodes = parse_nodes(words);
+  return nodes.ok() ? "" : nodes.error().message;
+}
+
+std::string policy_problem(const std::string& name) {
+  const auto policy = scheduler::find_policy(name);
+  return policy.ok() ? "" : policy.error().message;
+}
+
+std::string policies_problem(const std::string& names) {
+  for (const std::string_view name : split(names, ',')) {
+    const std::string problem = trim(name).empty() ? "" : policy_problem(std::string(trim(name)));
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
 }  // namespace
+
+void add_policy(CLI::App& app, std::string& into) {
+  app.add_option("--policy", into,
+                 "who decides; ours when not given, `edl sim policies` lists them")
+      ->type_name("NAME")
+      ->check(CLI::Validator(policy_problem, ""));
+}
+
+void add_policies(CLI::App& app, std::string& into) {
+  app.add_option("--policies", into, "who decides, separated by commas; all when not given")
+      ->type_name("A,B,...")
+      ->expected(0, 1)
+      ->check(CLI::Validator(policies_problem, ""));
+}
 
 void add_sim_options(CLI::App& app, SimWords& words) {
   app.add_option("--profiles", words.profiles, "folder with what was measured of the programs")
       ->type_name("DIR");
   app.add_option("--nodes", words.nodes, "the cluster: nodes x slots; 16x4 when not given")
-      ->type_name("NxS");
+      ->type_name("NxS")
+      ->check(CLI::Validator(nodes_problem, ""));
   add_number(app, "--seed", words.seed, "of all chance; 1 when not given");
   add_seconds(app, "--interval", words.interval,
               "between decisions; 0: at every event; 60 when not given");

@@ -26,6 +26,8 @@ struct SimWords {
   double foreign = 0;
 };
 
+void add_policy(CLI::App& app, std::string& into);
+void add_policies(CLI::App& app, std::string& into);
 void add_sim_options(CLI::App& app, SimWords& words);
 // The same options as words of a command line.
 std::vector<std::string> sim_arguments(const SimWords& words);

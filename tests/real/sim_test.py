@@ -147,13 +147,19 @@ class Sim(unittest.TestCase):
         self.assertGreater(without["avg_wait_s"], 0)
         self.assertLess(elastic["avg_wait_s"], without["avg_wait_s"])
 
+    def test_all_policies_are_compared_when_none_is_named(self):
+        rows = answers("compare", f"--trace={TRACE}", "--nodes=8x4", "--policies=")
+        self.assertEqual([row["policy"] for row in rows], POLICIES)
+
     def test_wrong_words_are_told_in_a_sentence(self):
-        for words, sentence in (
-                (("run", f"--trace={TRACE}", "--policy=none"), "there is no policy"),
-                (("run", "--trace=/nowhere", "--policy=ours"), "/nowhere"),
-                (("run", f"--trace={TRACE}", "--policy=ours", "--nodes=0x4"), "--nodes=0x4"),
-                (("plan", f"--snapshot={TRACE}", "--policy=ours"), "not valid JSON")):
-            said = edl(*words, code=1).stderr
+        trace = f"--trace={TRACE}"
+        for words, code, sentence in (
+                (("run", trace, "--policy=none"), 2, "there is no policy"),
+                (("compare", trace, "--policies=ours,none"), 2, "there is no policy"),
+                (("run", trace, "--policy=ours", "--nodes=0x4"), 2, '"0x4" is not understood'),
+                (("run", "--trace=/nowhere", "--policy=ours"), 1, "/nowhere"),
+                (("plan", f"--snapshot={TRACE}", "--policy=ours"), 1, "not valid JSON")):
+            said = edl(*words, code=code).stderr
             self.assertIn(sentence, said)
             self.assertEqual(len(said.strip().splitlines()), 1, said)
 
