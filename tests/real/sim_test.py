@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -150,6 +151,36 @@ class Sim(unittest.TestCase):
     def test_all_policies_are_compared_when_none_is_named(self):
         rows = answers("compare", f"--trace={TRACE}", "--nodes=8x4", "--policies=")
         self.assertEqual([row["policy"] for row in rows], POLICIES)
+
+    def test_traces_of_the_same_name_are_told_apart(self):
+        for load in ("one", "two"):
+            (Path(self.folder.name) / load).mkdir()
+            (Path(self.folder.name) / load / "jobs.csv").write_text(
+                edl("generate", f"--jobs={10 if load == 'one' else 20}").stdout)
+        (Path(self.folder.name) / "alone.csv").write_text(edl("generate", "--jobs=5").stdout)
+        page = Path(self.folder.name) / "report.html"
+        rows = answers("compare", "--policies=ours", f"--report={page}",
+                       *(f"--trace={self.folder.name}/{name}"
+                         for name in ("one/jobs.csv", "two/jobs.csv", "alone.csv")))
+        self.assertEqual([(row["trace"], row["jobs"]) for row in rows],
+                         [("one/jobs.csv", 10), ("two/jobs.csv", 20), ("alone.csv", 5)])
+        self.assertIn("one/jobs.csv", page.read_text())
+        self.assertIn("two/jobs.csv", page.read_text())
+
+    def test_what_is_stopped_leaves_no_files_behind(self):
+        trace = Path(self.folder.name) / "long.csv"
+        trace.write_text(edl("generate", "--jobs=20000", "--mean-gap=10").stdout)
+        run = subprocess.Popen([EDL, "sim", "compare", f"--trace={trace}", "--nodes=1000x8"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        mine = f"edl-sim-{run.pid}-*.json"
+        until = time.monotonic() + 60
+        while not list(Path("/tmp").glob(mine)) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertTrue(list(Path("/tmp").glob(mine)), "the control: it has begun")
+        run.terminate()
+        self.assertIn("stopped", run.communicate(timeout=60)[1])
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(list(Path("/tmp").glob(mine)), [])
 
     def test_wrong_words_are_told_in_a_sentence(self):
         trace = f"--trace={TRACE}"
