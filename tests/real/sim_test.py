@@ -147,6 +147,15 @@ class Sim(unittest.TestCase):
         without, elastic = answers("experiment", "pending")
         self.assertGreater(without["avg_wait_s"], 0)
         self.assertLess(elastic["avg_wait_s"], without["avg_wait_s"])
+        without, elastic = answers("experiment", "harvest")
+        self.assertGreater(elastic["cluster_utilisation"], without["cluster_utilisation"])
+        page = Path(self.folder.name) / "report.html"
+        for name, title in (("pending", "Pending time"), ("harvest", "Use of a cluster")):
+            said = edl("experiment", name, f"--report={page}").stdout
+            text = page.read_text()
+            self.assertIn(f"<h1>{title}", text)
+            for line in said.splitlines():
+                self.assertIn(line, text, "what the command says is on the page")
 
     def test_all_policies_are_compared_when_none_is_named(self):
         rows = answers("compare", f"--trace={TRACE}", "--nodes=8x4", "--policies=")
