@@ -25,6 +25,37 @@ std::string not_negative(const std::string& word) {
   return fine && value < 1e9 ? "" : text("\"", word, "\" is no number of seconds");
 }
 
+// Of the policy, else of all that are not named.
+Result<double> change_seconds(const std::string& words, std::string_view policy) {
+  std::optional<double> for_all;
+  std::optional<double> its_own;
+  for (const std::string_view part : split(words, ',')) {
+    const std::size_t sign = part.find('=');
+    const bool is_named = sign != std::string_view::npos;
+    const std::string digits(part.substr(is_named ? sign + 1 : 0));
+    if (const std::string problem = not_negative(digits); !problem.empty()) {
+      return Error{Code::kInvalid, problem};
+    }
+    const double seconds = std::strtod(digits.c_str(), nullptr);
+    if (!is_named) {
+      for_all = seconds;
+      continue;
+    }
+    EDL_TRY(const scheduler::Policy* named, scheduler::find_policy(part.substr(0, sign)));
+    if (named->name == policy) its_own = seconds;
+  }
+  if (!for_all) {
+    return Error{Code::kInvalid, text("\"", words, "\" does not say how many seconds the other ",
+                                      "policies take: write for example ours=0.1,30")};
+  }
+  return its_own.value_or(*for_all);
+}
+
+std::string change_problem(const std::string& words) {
+  const auto seconds = change_seconds(words, "");
+  return seconds.ok() ? "" : seconds.error().message;
+}
+
 CLI::Option* add_seconds(CLI::App& app, const std::string& name, double& into,
                          const std::string& about) {
   return app.add_option(name, into, about)
@@ -75,8 +106,11 @@ void add_sim_options(CLI::App& app, SimWords& words) {
   add_number(app, "--seed", words.seed, "of all chance; 1 when not given");
   add_seconds(app, "--interval", words.interval,
               "between decisions; 0: at every event; 60 when not given");
-  add_seconds(app, "--change-seconds", words.change_seconds,
-              "that a job stands still when it starts or changes; 30 when not given");
+  app.add_option("--change-seconds", words.change_seconds,
+                 "that a job stands still when it starts or changes, 30 when not given; "
+                 "by policy: ours=0.1,30")
+      ->type_name("SECONDS")
+      ->check(CLI::Validator(change_problem, ""));
   app.add_flag("--declared", words.declared, "jobs tell their length");
   app.add_flag("--rules", words.rules, "EDL's rules of steadiness for every policy");
   add_word(app, "--batch", words.batch,
@@ -156,7 +190,7 @@ Result<simulator::SimulationOptions> sim_options(const SimWords& words,
   simulator::SimulationOptions options;
   EDL_TRY(options.nodes, parse_nodes(words.nodes));
   options.interval = words.interval;
-  options.change_seconds = words.change_seconds;
+  EDL_TRY(options.change_seconds, change_seconds(words.change_seconds, policy.name));
   options.seed = words.seed;
   options.declared = words.declared;
   options.rules = words.rules;

@@ -15,7 +15,7 @@ struct SimWords {
   std::string nodes = "16x4";
   std::uint64_t seed = 1;
   double interval = 60;
-  double change_seconds = 30;
+  std::string change_seconds = "30";  // for all, or "ours=0.1,30": its own, and of the others
   bool declared = false;
   bool rules = false;
   std::string batch = "policy";

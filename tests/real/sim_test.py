@@ -161,6 +161,18 @@ class Sim(unittest.TestCase):
         rows = answers("compare", f"--trace={TRACE}", "--nodes=8x4", "--policies=")
         self.assertEqual([row["policy"] for row in rows], POLICIES)
 
+    def test_a_change_may_cost_each_policy_its_own(self):
+        def mean(seconds):
+            rows = answers("compare", f"--trace={TRACE}", "--policies=ours,afs", "--nodes=8x4",
+                           *([f"--change-seconds={seconds}"] if seconds else []))
+            return {row["policy"]: row["avg_jct_s"] for row in rows}
+        usual, cheap = mean("30"), mean("0.1")
+        self.assertEqual(mean(None), usual)
+        self.assertLess(cheap["ours"], usual["ours"])
+        self.assertEqual(mean("ours=0.1,30"), {"ours": cheap["ours"], "afs": usual["afs"]})
+        for wrong in ("ours=0.1", "none=1,30", "ours=x,30", "-1"):
+            edl("compare", f"--trace={TRACE}", f"--change-seconds={wrong}", code=2)
+
     def test_traces_of_the_same_name_are_told_apart(self):
         for load in ("one", "two"):
             (Path(self.folder.name) / load).mkdir()
