@@ -98,6 +98,7 @@ void add_sim(CommandLine& line, Console& console) {
   add_sim_compare(line, sim, console);
   add_sim_plan(line, sim);
   add_sim_experiments(line, sim);
+  add_sim_autoscale(line, sim);
   line.add<SimPolicies>(sim, {"policies", "List the policies.", "edl sim policies"});
 }
 

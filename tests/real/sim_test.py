@@ -203,6 +203,31 @@ class Sim(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertEqual(list(Path("/tmp").glob(mine)), [])
 
+    def test_one_job_alone_comes_to_rest_from_both_sides(self):
+        """With a share c that does not scale, a worker beside k adds (1 - c) / (1 + c k)."""
+        trace = Path(self.folder.name) / "one.csv"
+        trace.write_text("job,submit_s,wanted,min,max,seconds,serial_share,tenant,priority\n"
+                         "alone,0,4,1,16,40000,0.1,,0\n")
+        words = ("autoscale", f"--trace={trace}", "--job=alone", "--every=10", "--noise=0.001")
+
+        def rest(*more):
+            rows = answers(*words, *more)
+            return [row for row in rows if "reason" in row][-1]["to"], rows
+        low, rows = rest("--least=0.58", "--start=1")
+        high, _ = rest("--least=0.58", "--start=16")
+        self.assertEqual(low, high)
+        self.assertLess(1, low)
+        self.assertLess(low, 16)
+        sizes = {row["workers"]: row for row in rows if "mean" in row}
+        self.assertIn(low + 1, sizes, "the next size was tried")
+        self.assertGreater(sizes[low]["count"], 10)
+        added = sizes[low]["mean"] / sizes[low - 1]["mean"] * (low - 1) - (low - 1)
+        self.assertGreater(added, 0.58)
+        cheap, _ = rest("--least=0", "--value-of-time=100", "--price-of-worker=1")
+        dear, _ = rest("--least=0", "--value-of-time=2", "--price-of-worker=1")
+        self.assertLess(dear, cheap)
+        self.assertIn("no job none", edl(*words[:2], "--job=none", code=1).stderr)
+
     def test_wrong_words_are_told_in_a_sentence(self):
         trace = f"--trace={TRACE}"
         for words, code, sentence in (
