@@ -176,6 +176,15 @@ class Steadying {
     follow_by_claim();
   }
   void follow_by_claim() {
+    place_.resize(claims_.size());
+    givers_.clear();
+    above_.clear();
+    for (std::size_t at = 0; at < claims_.size(); ++at) {
+      const std::size_t j = claims_[at];
+      place_[j] = at;
+      if (draft_.workers(j) > 0) givers_.push_back(j);
+      if (still_[j]) above_.push_back(j);
+    }
     Headroom room(snapshot_);
     for (const std::size_t j : claims_) {
       const Job& job = snapshot_.jobs[j];
@@ -221,13 +230,18 @@ class Steadying {
     }
   }
   Taken take_for(std::size_t j, bool above_minimum) {
+    JobOrder& from = above_minimum ? above_ : givers_;
+    const auto has_none = [&](std::size_t who) {
+      return draft_.workers(who) <= (above_minimum ? snapshot_.jobs[who].min : 0);
+    };
+    while (!from.empty() && has_none(from.back())) from.pop_back();
     Taken taken;
-    for (auto last = claims_.rbegin(); *last != j && draft_.workers(j) == 0; ++last) {
+    for (auto last = from.rbegin(); last != from.rend() && place_[*last] > place_[j]; ++last) {
+      if (draft_.workers(j) > 0) break;
+      if (has_none(*last)) continue;
       const Shares had = draft_.shares(*last);
-      const Shares left = above_minimum ? least_of(snapshot_.jobs[*last], had) : Shares{};
-      if (had == left) continue;
       taken.emplace_back(*last, had);
-      draft_.put(*last, left);
+      draft_.put(*last, above_minimum ? least_of(snapshot_.jobs[*last], had) : Shares{});
       draft_.place(j, snapshot_.jobs[j].min, Packing::kTight);
     }
     return taken;
@@ -269,7 +283,10 @@ class Steadying {
   Plan& proposal_;
   Others others_;
   Draft draft_;
-  JobOrder claims_;  // empty when everybody has workers
+  JobOrder claims_;                 // empty when everybody has workers
+  std::vector<std::size_t> place_;  // of each job among the claims
+  JobOrder givers_;                 // that have workers, by claim
+  JobOrder above_;                  // of those kept, that have more than their minimum
   std::vector<bool> kept_;
   std::vector<bool> still_;  // of those kept: not to be changed for anyone but a higher rank
 };
