@@ -156,11 +156,10 @@ class Steadying {
       if (draft_.workers(j) > 0) {
         room.take(job, held(j));
         if (!is_running(job)) highest = std::max(highest, rank_of(snapshot_, job));
-      } else if (may_run(j) && room.fits_minimum(job)) {
-        return false;
-      } else if (is_running(job) && highest <= job.priority) {
-        return false;
+        continue;
       }
+      if (may_run(j) && room.fits_minimum(job)) return false;
+      if (is_running(job) && highest <= job.priority) return false;
     }
     return true;
   }
