@@ -1,5 +1,6 @@
 // How long one plan takes by the number of jobs and slots, from an empty cluster (cold) and once
-// jobs run (warm); and a week of a cluster of 10,000 slots.
+// jobs run (warm), and where most that run are frozen and others come before them; and a week of a
+// cluster of 10,000 slots.
 //   scheduler [--json=FILE] [--svg=FILE]        the picture of docs/reference/scheduler.md
 #include <algorithm>
 #include <fstream>
@@ -64,6 +65,27 @@ Times plan_times(std::uint32_t slots, std::uint32_t jobs) {
   return times;
 }
 
+// Half of the jobs run, on half of the slots and mostly frozen, and of the others many have a
+// higher priority: the rules look for room for each of these.
+double frozen_ms(std::uint32_t slots, std::uint32_t jobs) {
+  scheduler::Snapshot snapshot = cluster(slots, jobs);
+  Random random(slots);
+  const std::uint32_t nodes = slots / kNodeSlots;
+  const std::uint32_t running = std::min(jobs / 2, nodes);
+  for (std::uint32_t j = 0; j < jobs; ++j) {
+    scheduler::Job& job = snapshot.jobs[j];
+    if (j < running) {
+      job.current = {{j, kNodeSlots}};
+      if (!random.once_in(10)) job.frozen_until = snapshot.now + 60;
+    } else {
+      job.priority = random.once_in(2) ? 1 : 0;
+    }
+  }
+  scheduler::Plan plan;
+  const scheduler::Policy& ours = **scheduler::find_policy("ours");
+  return 1000 * bench::seconds_of([&] { plan = scheduler::plan(snapshot, ours); });
+}
+
 // A week of arrivals; how much of the cluster they use is in the row.
 void week(bench::Table& table) {
   constexpr std::uint64_t kJobs = 60000;
@@ -99,7 +121,8 @@ void fill(bench::Table& table, const std::optional<std::string>& svg) {
                  {"slots", slots},
                  {"jobs", slots / part},
                  {"cold_ms", times.cold_ms},
-                 {"warm_ms", times.warm_ms}});
+                 {"warm_ms", times.warm_ms},
+                 {"frozen_ms", frozen_ms(slots, slots / part)}});
       if (part == 1) curves[0].points.emplace_back(slots, times.cold_ms);
       curves[part == 1 ? 1 : 2].points.emplace_back(slots, times.warm_ms);
     }
@@ -120,7 +143,8 @@ void fill(bench::Table& table, const std::optional<std::string>& svg) {
 
 int main(int argc, char** argv) {
   const std::optional<std::string> svg = edl::bench::take_svg(argc, argv);
-  return edl::bench::run(argc, argv,
-                         {"what", "slots", "jobs", "cold_ms", "warm_ms", "seconds", "utilisation"},
-                         [&](edl::bench::Table& table) { edl::fill(table, svg); });
+  return edl::bench::run(
+      argc, argv,
+      {"what", "slots", "jobs", "cold_ms", "warm_ms", "frozen_ms", "seconds", "utilisation"},
+      [&](edl::bench::Table& table) { edl::fill(table, svg); });
 }

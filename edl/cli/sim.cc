@@ -15,8 +15,7 @@ class SimRun final : public Command {
  public:
   explicit SimRun(CLI::App& app) {
     app.add_option("--trace", trace_, "file with the jobs")->required()->type_name("FILE");
-    app.add_option("--policy", policy_, "who decides; `edl sim policies` lists them")
-        ->type_name("NAME");
+    add_policy(app, policy_);
     add_sim_options(app, words_);
     app.add_flag("--jobs", jobs_, "tell of each job too");
     app.add_flag("--csv", csv_, "answer as comma-separated values");
@@ -99,6 +98,7 @@ void add_sim(CommandLine& line, Console& console) {
   add_sim_compare(line, sim, console);
   add_sim_plan(line, sim);
   add_sim_experiments(line, sim);
+  add_sim_autoscale(line, sim);
   line.add<SimPolicies>(sim, {"policies", "List the policies.", "edl sim policies"});
 }
 

@@ -14,6 +14,7 @@ namespace edl::cli {
 std::string summary_table(std::span<const simulator::Summary> runs);
 std::string summary_csv(std::span<const simulator::Summary> runs);
 
+void add_sim_autoscale(CommandLine& line, CLI::App& sim);
 void add_sim_compare(CommandLine& line, CLI::App& sim, Console& console);
 void add_sim_experiments(CommandLine& line, CLI::App& sim);
 void add_sim_plan(CommandLine& line, CLI::App& sim);  // and generate

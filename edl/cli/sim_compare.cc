@@ -21,10 +21,25 @@ constexpr std::size_t kBarWidth = 30;
 struct CompareRun {
   std::string policy;
   std::string trace;
+  std::string shown;   // of the trace
   std::string path{};  // of what it says
   std::unique_ptr<os::Child> child{};
   std::optional<os::Exit> exit{};
 };
+
+// The file's name, with as many folders before it as tell it from the others.
+std::string distinct_tail(const std::string& path, const std::vector<std::string>& all) {
+  std::size_t from = path.size();
+  const auto is_shared = [&](const std::string& other) {
+    return other != path && text("/", other).ends_with(text("/", path.substr(from)));
+  };
+  do {
+    const std::size_t slash = from == 0 ? std::string::npos : path.rfind('/', from - 2);
+    if (from < 2 || slash == std::string::npos) return path;
+    from = slash + 1;
+  } while (std::any_of(all.begin(), all.end(), is_shared));
+  return path.substr(from);
+}
 
 // Runs all of them, as many at once as there are cores.
 class Runs {
@@ -32,12 +47,15 @@ class Runs {
   Runs(os::PosixSystem& system, const SimWords& words, Output& talk)
       : system_(system), words_(words), talk_(talk), machine_(os::this_machine()) {}
 
-  void add(std::string policy, std::string trace) {
+  void add(const std::string& policy, const std::string& trace, const std::string& shown) {
     const std::string path = text("/tmp/edl-sim-", machine_.pid, "-", runs_.size(), ".json");
-    runs_.push_back({std::move(policy), std::move(trace), path});
+    runs_.push_back({policy, trace, shown, path});
   }
 
   Result<std::vector<simulator::ReportRun>> run() {
+    for (const os::Signal signal : {os::Signal::kInterrupt, os::Signal::kTerminate}) {
+      system_.on_signal(signal, [this] { stop(); });
+    }
     for (std::uint32_t i = 0; i < std::max(machine_.cores, 1U); ++i) start_next();
     draw();
     if (going_ > 0) system_.run();
@@ -49,6 +67,12 @@ class Runs {
   }
 
  private:
+  // What runs yet dies with us, and what it has written is not left behind.
+  void stop() {
+    problem_ = Error{Code::kUnavailable,
+                     text("stopped when ", done_, " of ", runs_.size(), " runs were done")};
+    system_.finish(0);
+  }
   void start_next() {
     if (next_ == runs_.size() || problem_) return;
     CompareRun& one = runs_[next_++];
@@ -103,6 +127,7 @@ class Runs {
         return Error{Code::kInvalid, text(one.policy, " on ", one.trace, ": ", trim(said))};
       }
       EDL_TRY(simulator::ReportRun run, parse(said));
+      run.summary.trace = one.shown;
       all.push_back(std::move(run));
     }
     return all;
@@ -137,8 +162,7 @@ class SimCompare final : public Command {
         ->type_name("FILE")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--policies", policies_, "who decides, separated by commas; all when not given")
-        ->type_name("A,B,...");
+    add_policies(app, policies_);
     add_sim_options(app, words_);
     app.add_option("--report", report_, "write a page with plots there")->type_name("FILE");
     app.add_flag("--csv", csv_, "answer as comma-separated values");
@@ -161,7 +185,7 @@ class SimCompare final : public Command {
     const auto system = os::posix_system({.log_sink = sink.get()});
     Runs runs(*system, words_, console_.talk);
     for (const std::string& trace : traces_) {
-      for (const std::string& name : names) runs.add(name, trace);
+      for (const std::string& name : names) runs.add(name, trace, distinct_tail(trace, traces_));
     }
     EDL_TRY(const auto all, runs.run());
     if (!report_.empty()) {

@@ -24,14 +24,14 @@ class SimExperiment final : public Command {
     EDL_TRY(const simulator::ExperimentResult result, experiment_());
     if (!report_.empty()) {
       CommandDisk files;
-      const std::string page = simulator::html_report(result.runs);
+      const std::string page = simulator::html_report(result.runs, result.preface);
       EDL_TRY(os::replace_file(files.disk(), report_, bytes_of(page)));
     }
     if (json_) {
       for (const Json& row : result.rows) out.add(json_line(row) + "\n");
       return {};
     }
-    out.add(result.words);
+    out.add(result.preface.words);
     return {};
   }
 

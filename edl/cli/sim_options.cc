@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "edl/base/text.h"
+#include "edl/scheduler/policy.h"
 #include "edl/simulator/capacity.h"
 
 namespace edl::cli {
@@ -13,7 +14,7 @@ constexpr std::uint64_t kSlotsMax = 4096;
 constexpr double kDaysMax = 60;  // that failures and the service go on
 
 Error bad_nodes(const std::string& words) {
-  return {Code::kInvalid, text("--nodes=", words, " is not understood: write nodes x slots, 16x4, ",
+  return {Code::kInvalid, text("\"", words, "\" is not understood: write nodes x slots, 16x4, ",
                                "and more kinds behind a plus with their speed, 8x4+8x4@0.5")};
 }
 
@@ -24,6 +25,37 @@ std::string not_negative(const std::string& word) {
   return fine && value < 1e9 ? "" : text("\"", word, "\" is no number of seconds");
 }
 
+// Of the policy, else of all that are not named.
+Result<double> change_seconds(const std::string& words, std::string_view policy) {
+  std::optional<double> for_all;
+  std::optional<double> its_own;
+  for (const std::string_view part : split(words, ',')) {
+    const std::size_t sign = part.find('=');
+    const bool is_named = sign != std::string_view::npos;
+    const std::string digits(part.substr(is_named ? sign + 1 : 0));
+    if (const std::string problem = not_negative(digits); !problem.empty()) {
+      return Error{Code::kInvalid, problem};
+    }
+    const double seconds = std::strtod(digits.c_str(), nullptr);
+    if (!is_named) {
+      for_all = seconds;
+      continue;
+    }
+    EDL_TRY(const scheduler::Policy* named, scheduler::find_policy(part.substr(0, sign)));
+    if (named->name == policy) its_own = seconds;
+  }
+  if (!for_all) {
+    return Error{Code::kInvalid, text("\"", words, "\" does not say how many seconds the other ",
+                                      "policies take: write for example ours=0.1,30")};
+  }
+  return its_own.value_or(*for_all);
+}
+
+std::string change_problem(const std::string& words) {
+  const auto seconds = change_seconds(words, "");
+  return seconds.ok() ? "" : seconds.error().message;
+}
+
 CLI::Option* add_seconds(CLI::App& app, const std::string& name, double& into,
                          const std::string& about) {
   return app.add_option(name, into, about)
@@ -31,18 +63,54 @@ CLI::Option* add_seconds(CLI::App& app, const std::string& name, double& into,
       ->check(CLI::Validator(not_negative, ""));
 }
 
+std::string nodes_problem(const std::string& words) {
+  const auto nodes = parse_nodes(words);
+  return nodes.ok() ? "" : nodes.error().message;
+}
+
+std::string policy_problem(const std::string& name) {
+  const auto policy = scheduler::find_policy(name);
+  return policy.ok() ? "" : policy.error().message;
+}
+
+std::string policies_problem(const std::string& names) {
+  for (const std::string_view name : split(names, ',')) {
+    const std::string problem = trim(name).empty() ? "" : policy_problem(std::string(trim(name)));
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
 }  // namespace
+
+void add_policy(CLI::App& app, std::string& into) {
+  app.add_option("--policy", into,
+                 "who decides; ours when not given, `edl sim policies` lists them")
+      ->type_name("NAME")
+      ->check(CLI::Validator(policy_problem, ""));
+}
+
+void add_policies(CLI::App& app, std::string& into) {
+  app.add_option("--policies", into, "who decides, separated by commas; all when not given")
+      ->type_name("A,B,...")
+      ->expected(0, 1)
+      ->check(CLI::Validator(policies_problem, ""));
+}
 
 void add_sim_options(CLI::App& app, SimWords& words) {
   app.add_option("--profiles", words.profiles, "folder with what was measured of the programs")
       ->type_name("DIR");
   app.add_option("--nodes", words.nodes, "the cluster: nodes x slots; 16x4 when not given")
-      ->type_name("NxS");
+      ->type_name("NxS")
+      ->check(CLI::Validator(nodes_problem, ""));
   add_number(app, "--seed", words.seed, "of all chance; 1 when not given");
   add_seconds(app, "--interval", words.interval,
               "between decisions; 0: at every event; 60 when not given");
-  add_seconds(app, "--change-seconds", words.change_seconds,
-              "that a job stands still when it starts or changes; 30 when not given");
+  app.add_option("--change-seconds", words.change_seconds,
+                 "that a job stands still when it starts or changes, 30 when not given; "
+                 "by policy: ours=0.1,30")
+      ->type_name("SECONDS")
+      ->check(CLI::Validator(change_problem, ""));
   app.add_flag("--declared", words.declared, "jobs tell their length");
   app.add_flag("--rules", words.rules, "EDL's rules of steadiness for every policy");
   add_word(app, "--batch", words.batch,
@@ -122,7 +190,7 @@ Result<simulator::SimulationOptions> sim_options(const SimWords& words,
   simulator::SimulationOptions options;
   EDL_TRY(options.nodes, parse_nodes(words.nodes));
   options.interval = words.interval;
-  options.change_seconds = words.change_seconds;
+  EDL_TRY(options.change_seconds, change_seconds(words.change_seconds, policy.name));
   options.seed = words.seed;
   options.declared = words.declared;
   options.rules = words.rules;

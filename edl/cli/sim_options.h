@@ -15,7 +15,7 @@ struct SimWords {
   std::string nodes = "16x4";
   std::uint64_t seed = 1;
   double interval = 60;
-  double change_seconds = 30;
+  std::string change_seconds = "30";  // for all, or "ours=0.1,30": its own, and of the others
   bool declared = false;
   bool rules = false;
   std::string batch = "policy";
@@ -26,6 +26,8 @@ struct SimWords {
   double foreign = 0;
 };
 
+void add_policy(CLI::App& app, std::string& into);
+void add_policies(CLI::App& app, std::string& into);
 void add_sim_options(CLI::App& app, SimWords& words);
 // The same options as words of a command line.
 std::vector<std::string> sim_arguments(const SimWords& words);

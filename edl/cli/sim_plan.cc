@@ -3,6 +3,7 @@
 #include "edl/cli/commands.h"
 #include "edl/cli/job_files.h"
 #include "edl/cli/sim_commands.h"
+#include "edl/cli/sim_options.h"
 #include "edl/scheduler/policy.h"
 #include "edl/scheduler/snapshot_json.h"
 #include "edl/simulator/generator.h"
@@ -16,7 +17,7 @@ class SimPlan final : public Command {
     app.add_option("--snapshot", snapshot_, "file with the cluster and its jobs, as JSON")
         ->required()
         ->type_name("FILE");
-    app.add_option("--policy", policy_, "who decides; ours when not given")->type_name("NAME");
+    add_policy(app, policy_);
     app.add_flag("--rules", rules_, "EDL's rules of steadiness for every policy");
     app.add_flag("--json", json_, "answer with one JSON object");
   }

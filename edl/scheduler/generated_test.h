@@ -45,7 +45,8 @@ class SnapshotMaker {
     out.min = static_cast<std::uint32_t>(random_.once_in(2) ? 1 : random_.between(1, 6));
     out.max = out.min + static_cast<std::uint32_t>(random_.below(12));
     out.wanted = random_.once_in(2) ? 0 : static_cast<std::uint32_t>(random_.between(1, 12));
-    out.slots_per_worker = random_.once_in(5) ? 2 : 1;
+    out.slots_per_worker =
+        random_.once_in(4) ? static_cast<std::uint32_t>(random_.between(2, 4)) : 1;
     if (random_.once_in(10)) out.kind = "fast";
     out.submitted = static_cast<double>(random_.below(100000));
     out.since = out.submitted;
@@ -54,7 +55,7 @@ class SnapshotMaker {
         random_.once_in(3) ? static_cast<std::uint32_t>(random_.between(1, 16)) : 0;
     out.change_cost_s = static_cast<double>(random_.below(60));
     if (random_.once_in(5)) out.frozen_until = 100000 + static_cast<double>(random_.below(100));
-    out.near_end = random_.once_in(8);
+    out.near_end = random_.once_in(5);
     if (random_.once_in(8)) out.price_max = static_cast<double>(random_.below(200000));
     out.attained_s = static_cast<double>(random_.below(100000));
     double per_s = 1 + static_cast<double>(random_.below(10));

@@ -3,30 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "edl/scheduler/division.h"
-#include "edl/scheduler/policy.h"
+#include "edl/scheduler/small_cluster_test.h"
 #include "edl/scheduler/snapshot_json.h"
 #include "edl/scheduler/steady.h"
 
 namespace edl::scheduler {
 namespace {
-
-// Two nodes of four slots.
-Snapshot small_cluster() {
-  Snapshot snapshot;
-  snapshot.now = 1000;
-  snapshot.nodes = {{.name = "a", .slots = 4}, {.name = "b", .slots = 4}};
-  return snapshot;
-}
-
-Job job(const char* name, std::uint32_t min, std::uint32_t max) {
-  Job out;
-  out.name = name;
-  out.min = min;
-  out.max = max;
-  return out;
-}
-
-const Policy& ours() { return **find_policy("ours"); }
 
 TEST(Plan, starts_with_what_is_free_and_at_least_the_minimum) {
   Snapshot snapshot = small_cluster();
@@ -50,7 +32,8 @@ TEST(Plan, a_higher_priority_pushes_a_lower_one_out) {
   snapshot.jobs[0].current = {{0, 4}, {1, 4}};
   snapshot.jobs[1].priority = 1;
   const Plan made = plan(snapshot, ours());
-  EXPECT_TRUE(made.allocations[0].workers.empty()) << made.allocations[0].reason;
+  EXPECT_TRUE(made.allocations[0].workers.empty());
+  EXPECT_TRUE(made.allocations[0].reason.starts_with("stops")) << made.allocations[0].reason;
   EXPECT_GE(workers_of(made.allocations[1].workers), 6u);
 }
 
@@ -230,6 +213,59 @@ TEST(Plan, who_scales_badly_gives_to_who_scales_well) {
   EXPECT_GT(workers_of(made.allocations[1].workers), 4u);
 }
 
+// One node, half of it each.
+Snapshot one_node(std::uint32_t slots) {
+  Snapshot snapshot = small_cluster();
+  snapshot.now = 10000;
+  snapshot.nodes = {{.name = "a", .slots = slots}};
+  snapshot.jobs = {job("one", 1, slots), job("other", 1, slots)};
+  for (Job& one : snapshot.jobs) {
+    one.current = {{0, slots / 2}};
+    one.tried = slots;
+  }
+  return snapshot;
+}
+
+TEST(Plan, on_one_node_too_who_scales_badly_gives) {
+  Snapshot snapshot = one_node(8);
+  snapshot.jobs[0].throughput = {{1, 1, 10}, {2, 1, 10.5}, {4, 1, 10.8}, {8, 1, 11}};
+  snapshot.jobs[1].throughput = {{1, 1, 10}, {2, 1, 20}, {4, 1, 40}, {8, 1, 80}};
+  EXPECT_GT(workers_of(plan(snapshot, ours()).allocations[1].workers), 4u);
+  for (Job& one : snapshot.jobs) one.throughput = {{4, 1, 40}, {8, 1, 70}};
+  snapshot.jobs[0].utilisation = 0.2;
+  EXPECT_GT(workers_of(plan(snapshot, ours()).allocations[1].workers), 4u);
+}
+
+TEST(Plan, no_slot_of_a_node_stays_idle_between_sizes) {
+  for (const std::uint32_t slots : {7U, 11U, 15U, 16U}) {
+    Snapshot snapshot = one_node(slots);
+    for (Job& one : snapshot.jobs) one.throughput = {{1, 1, 10}, {slots, 1, 6.0 * slots}};
+    if (slots == 16) {
+      snapshot.tenants = {{.name = "small", .quota = 5}};
+      snapshot.jobs[0].tenant = 0;
+      snapshot.jobs[0].current = {{0, 4}};
+    }
+    const Plan made = plan(snapshot, ours());
+    EXPECT_EQ(workers_of(made.allocations[0].workers) + workers_of(made.allocations[1].workers),
+              slots);
+  }
+}
+
+// A quota cuts one short of all sizes that leave no crumbs.
+TEST(Plan, what_a_quota_leaves_over_goes_to_others) {
+  Snapshot snapshot = small_cluster();
+  for (const char* name : {"c", "d", "e", "f"}) {
+    snapshot.nodes.push_back({.name = name, .slots = 7});
+  }
+  snapshot.tenants = {{.name = "small", .quota = 5}};
+  snapshot.jobs = {job("cut", 1, 36), job("other", 1, 36)};
+  for (Job& one : snapshot.jobs) one.tried = 36;
+  snapshot.jobs[0].tenant = 0;
+  const Plan made = plan(snapshot, ours());
+  EXPECT_EQ(workers_of(made.allocations[0].workers), 5u);
+  EXPECT_EQ(workers_of(made.allocations[1].workers), 31u);
+}
+
 TEST(Plan, of_two_equal_jobs_the_one_that_uses_its_workers_gets_more) {
   Snapshot snapshot = small_cluster();
   snapshot.jobs = {job("idle", 1, 8), job("busy", 1, 8)};
@@ -248,41 +284,6 @@ TEST(Plan, only_useful_sizes_are_chosen) {
   snapshot.jobs = {job("eight", 1, 7)};
   snapshot.jobs[0].logical_workers = 8;
   EXPECT_EQ(workers_of(plan(snapshot, ours()).allocations[0].workers), 4u);
-}
-
-TEST(Plan, a_small_job_is_not_spread_over_nodes) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes.push_back({.name = "c", .slots = 4});
-  snapshot.jobs = {job("one", 2, 2), job("two", 2, 2), job("four", 4, 4)};
-  snapshot.jobs[0].current = {{0, 2}};
-  snapshot.jobs[1].current = {{1, 2}};
-  const Plan made = plan(snapshot, ours());
-  EXPECT_EQ(made.allocations[2].workers, (Shares{{2, 4}}));
-}
-
-TEST(Plan, a_spread_job_stays_in_one_domain) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
-                    {.name = "b", .slots = 4, .domain = "right"},
-                    {.name = "c", .slots = 4, .domain = "left"},
-                    {.name = "d", .slots = 4, .domain = "right"},
-                    {.name = "e", .slots = 4, .domain = "right"}};
-  snapshot.jobs = {job("twelve", 12, 12)};
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{1, 4}, {3, 4}, {4, 4}}));
-  snapshot.jobs = {job("grows", 4, 8)};
-  snapshot.jobs[0].current = {{2, 4}};
-  snapshot.jobs[0].tried = 8;
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers, (Shares{{2, 4}, {0, 4}}));
-}
-
-TEST(Plan, fewer_nodes_are_better_than_fewer_domains) {
-  Snapshot snapshot = small_cluster();
-  snapshot.nodes = {{.name = "a", .slots = 4, .domain = "left"},
-                    {.name = "b", .slots = 2, .domain = "left"},
-                    {.name = "c", .slots = 2, .domain = "left"},
-                    {.name = "d", .slots = 4, .domain = "right"}};
-  snapshot.jobs = {job("eight", 8, 8)};
-  EXPECT_EQ(plan(snapshot, ours()).allocations[0].workers.size(), 2u);
 }
 
 // With a price of 1.25 times what one worker would need, sizes below an efficiency of 0.8 are too
@@ -361,37 +362,6 @@ TEST(Plan, of_jobs_that_had_nothing_yet_the_first_one_starts) {
   EXPECT_EQ(starts_first(95000, 99000, 0), 0u);
   EXPECT_EQ(starts_first(95000, 90000, 0), 1u);
   EXPECT_EQ(starts_first(95000, 90000, 10), 0u) << "the other one had its turn and is long";
-}
-
-TEST(Snapshot, useful_sizes_of_eight_logical_workers) {
-  const std::vector<std::uint32_t> expected{1, 2, 3, 4, 4, 4, 4, 8, 8};
-  for (std::uint32_t k = 1; k <= 9; ++k) EXPECT_EQ(useful_size(8, k), expected[k - 1]) << k;
-  EXPECT_EQ(useful_size(0, 7), 7u);
-}
-
-TEST(Snapshot, what_is_wrong_is_named) {
-  const std::pair<const char*, const char*> rows[] = {
-      {R"({"nodes":[{"node":"a","slots":1}],"jobs":[{"job":"x","min":2,"max":1}]})",
-       "job x has min 2"},
-      {R"({"nodes":[{"node":"a"}],"jobs":[]})", "slots"},
-      {R"({"nodes":[{"node":"a","slots":1},{"node":"a","slots":1}],"jobs":[]})",
-       "node a is there twice"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"current":[{"node":"q","count":1}]}]})",
-       "node q"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1},{"job":"x","min":1,"max":1}]})",
-       "job x is there twice"},
-      {R"({"nodes":[{"node":"a","slots":1e9}],"jobs":[]})", "slots"},
-      {R"({"nodes":[{"node":"a","slots":-1}],"jobs":[]})", "slots"},
-      {R"({"now":"soon","nodes":[],"jobs":[]})", "now"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"remaining":-1}]})", "job x"},
-      {R"({"nodes":[],"jobs":[{"job":"x","min":1,"max":1,"change_cost_s":1e300}]})", "job x"},
-      {R"([1])", "snapshot"},
-  };
-  for (const auto& [words, problem] : rows) {
-    const auto read = parse_snapshot(words);
-    ASSERT_FALSE(read.ok()) << words;
-    EXPECT_NE(read.error().message.find(problem), std::string::npos) << read.error().message;
-  }
 }
 
 }  // namespace

@@ -61,8 +61,11 @@ double speed_on(const Job& job, const Shares& shares) {
 bool gains_enough(const Snapshot& snapshot, const Job& job, const Shares& next) {
   const double now = speed_on(job, job.current);
   const double then = speed_on(job, next);
-  // It gives to others, even where fewer workers on fewer nodes are said to be faster.
-  if (then <= now || workers_of(next) < workers_of(job.current)) return true;
+  // It gives to others, even where fewer workers on fewer nodes are said to be faster; its minimum
+  // elsewhere is better than none.
+  if (workers_of(next) < workers_of(job.current) || workers_of(next) == job.min) return true;
+  if (then < now * (1 - 1e-9)) return false;
+  if (then <= now) return true;
   const double left =
       job.remaining ? *job.remaining / now : std::max(snapshot.now - job.submitted, 600.0);
   return left - left * now / then > job.change_cost_s;
@@ -84,6 +87,78 @@ std::string broken_steadiness(const Snapshot& snapshot, const Plan& plan) {
     if (plan.allocations[j].reason.starts_with("keeps") &&
         workers_of(next) != workers_of(job.current))
       return job.name + " is said to keep what it does not";
+  }
+  return "";
+}
+
+// Of some workers the minimum, where it has them.
+Shares minimum_of(const Job& job, Shares shares) {
+  std::uint32_t left = job.min;
+  for (Share& share : shares) {
+    share.count = std::min(share.count, left);
+    left -= share.count;
+  }
+  return shares;
+}
+
+bool is_left_alone(const Snapshot& snapshot, const Job& job) {
+  return is_running(job) && (job.near_end || snapshot.now < job.frozen_until);
+}
+
+// Whether the minimum fits beside what `keeps` says of every other job.
+template <class Keeps>
+bool fits_beside(const Snapshot& snapshot, std::size_t job, const Keeps& keeps) {
+  const Job& it = snapshot.jobs[job];
+  std::vector<std::uint64_t> used(snapshot.nodes.size());
+  std::uint64_t by_tenant = std::uint64_t{it.min} * it.slots_per_worker;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (j == job) continue;
+    const Job& other = snapshot.jobs[j];
+    for (const Share& share : keeps(j)) {
+      used[share.node] += std::uint64_t{share.count} * other.slots_per_worker;
+      if (it.tenant && other.tenant == it.tenant) by_tenant += share.count * other.slots_per_worker;
+    }
+  }
+  if (it.tenant && by_tenant > snapshot.tenants[*it.tenant].quota) return false;
+  std::uint64_t room = 0;
+  for (std::size_t n = 0; n < used.size(); ++n) {
+    const Node& node = snapshot.nodes[n];
+    if (it.kind.empty() || it.kind == node.kind)
+      room += (node.slots - used[n]) / it.slots_per_worker;
+  }
+  return room >= it.min;
+}
+
+// Who is stopped or waits though it need not, by the final plan.
+std::string needless(const Snapshot& snapshot, const Plan& plan) {
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const Job& job = snapshot.jobs[j];
+    if (!plan.allocations[j].workers.empty()) continue;
+    const auto has = [&](std::size_t i) { return plan.allocations[i].workers; };
+    if (fits_beside(snapshot, j, has)) return job.name + " has nothing though its minimum is free";
+    const auto least = [&](std::size_t i) {
+      const Job& other = snapshot.jobs[i];
+      const bool equal = !is_running(other) && rank_of(snapshot, other) <= job.priority;
+      if (is_running(job) && equal) return Shares{};
+      return is_left_alone(snapshot, other) ? has(i) : minimum_of(other, has(i));
+    };
+    if (fits_beside(snapshot, j, least)) return job.name + " has nothing though others have more";
+  }
+  return "";
+}
+
+// Who waits for workers of a lower rank.
+std::string inverted(const Snapshot& snapshot, const Plan& plan) {
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (!plan.allocations[j].workers.empty()) continue;
+    const Job& job = snapshot.jobs[j];
+    const bool at_last = snapshot.now - job.since >= kPatienceSecondsMax;
+    const std::int64_t rank = at_last ? rank_of(snapshot, job) : job.priority;
+    const auto above = [&](std::size_t i) {
+      const Job& other = snapshot.jobs[i];
+      return rank_of(snapshot, other) < rank ? Shares{} : plan.allocations[i].workers;
+    };
+    if (fits_beside(snapshot, j, above)) return snapshot.jobs[j].name + " waits for a lower rank";
   }
   return "";
 }
@@ -177,6 +252,8 @@ TEST(Plan, rules_hold_over_ten_thousand_snapshots) {
       if (policy->has_rules) {
         ASSERT_EQ(broken_steadiness(snapshot, made), "") << policy->name << ", seed " << seed;
         ASSERT_EQ(wasteful(snapshot, made), "") << policy->name << ", seed " << seed;
+        ASSERT_EQ(needless(snapshot, made), "") << policy->name << ", seed " << seed;
+        ASSERT_EQ(inverted(snapshot, made), "") << policy->name << ", seed " << seed;
         met.count(snapshot, made);
         const Plan again = plan(snapshot, *policy);
         ASSERT_TRUE(made.allocations == again.allocations) << seed;
@@ -204,6 +281,79 @@ TEST(Plan, rules_hold_over_ten_thousand_snapshots) {
     std::printf("%-14s %5.1f %% of %lu snapshots\n", name, share(count), kSnapshots);
     EXPECT_GE(share(count), 10) << name;
   }
+}
+
+// Any job fits anywhere, and none is left alone.
+Snapshot easy(std::uint64_t seed) {
+  Snapshot snapshot = SnapshotMaker(seed).make();
+  for (Job& job : snapshot.jobs) {
+    job.slots_per_worker = 1;
+    job.kind.clear();
+    job.tenant.reset();
+    job.near_end = false;
+    job.frozen_until = 0;
+  }
+  return settled(snapshot, mix64(seed));
+}
+
+bool minimums_fit(const Snapshot& snapshot) {
+  std::uint64_t need = 0;
+  for (const Job& job : snapshot.jobs) need += job.min;
+  return need <= slots_of(snapshot);
+}
+
+// The cluster after a plan, so many seconds later.
+Snapshot applied(Snapshot snapshot, const Plan& plan, double seconds) {
+  snapshot.now += seconds;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    Job& job = snapshot.jobs[j];
+    const Shares& next = plan.allocations[j].workers;
+    if (is_running(job) && next != job.current) ++job.changes;
+    if (is_running(job) == next.empty()) job.since = snapshot.now;
+    job.current = next;
+  }
+  return snapshot;
+}
+
+TEST(Plan, plans_that_are_made_again_come_to_rest) {
+  constexpr int kRounds = 20;
+  std::uint64_t met = 0;
+  std::uint64_t restless = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    Snapshot snapshot = easy(seed);
+    if (!minimums_fit(snapshot)) continue;
+    ++met;
+    bool changed = true;
+    for (int round = 0; round < kRounds && changed; ++round) {
+      const Snapshot next = applied(snapshot, plan(snapshot, **find_policy("ours")), 60);
+      changed = false;
+      for (std::size_t j = 0; j < next.jobs.size(); ++j) {
+        changed = changed || next.jobs[j].current != snapshot.jobs[j].current;
+      }
+      snapshot = next;
+    }
+    restless += changed ? 1 : 0;
+  }
+  // A size is weighed as if it were packed. Where it never is, that may go to and fro for long.
+  EXPECT_LE(restless * 1000, met) << restless << " of " << met;
+  EXPECT_GE(met, 500u);
+}
+
+TEST(Plan, nobody_waits_while_the_minimums_of_all_fit) {
+  std::uint64_t met = 0;
+  for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
+    const Snapshot snapshot = easy(seed);
+    if (!minimums_fit(snapshot)) continue;
+    ++met;
+    for (const char* name : {"ours", "edl", "wfs"}) {
+      const Plan made = plan(snapshot, **find_policy(name));
+      for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+        ASSERT_FALSE(made.allocations[j].workers.empty())
+            << name << ", seed " << seed << ": " << snapshot.jobs[j].name;
+      }
+    }
+  }
+  EXPECT_GE(met, 1000u);
 }
 
 TEST(Plan, a_snapshot_that_went_through_json_gets_the_same_plan) {

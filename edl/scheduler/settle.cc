@@ -58,8 +58,9 @@ class Settling {
         draft_.clear(j);
         if (free_a_node(jobs_[j])) continue;
       }
-      if (near && (!packed || grown.size() <= takes)) return draft_.put(j, grown);
-      if (packed) return draft_.place(j, workers, Packing::kTight);
+      // A job that was moved off a node may stand where this one was: then it is placed anew.
+      if (near && (!packed || grown.size() <= takes) && draft_.put(j, grown)) return true;
+      if (draft_.place(j, workers, Packing::kTight)) return true;
       draft_.put(j, before);
       return false;
     }

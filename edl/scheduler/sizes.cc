@@ -25,6 +25,33 @@ JobOrder by_submission(const Snapshot& snapshot) {
   return order;
 }
 
+JobOrder by_running(const Snapshot& snapshot) {
+  JobOrder order = by_submission(snapshot);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Job& one = snapshot.jobs[a];
+    const Job& other = snapshot.jobs[b];
+    if (one.priority != other.priority) return one.priority > other.priority;
+    return is_running(one) && !is_running(other);
+  });
+  return order;
+}
+
+JobOrder with_minimum(const Snapshot& snapshot, const JobOrder& order) {
+  std::uint64_t left = slots_of(snapshot);
+  std::vector<std::uint64_t> quota;
+  for (const Tenant& tenant : snapshot.tenants) quota.push_back(tenant.quota);
+  JobOrder in;
+  for (const std::size_t j : order) {
+    const Job& job = snapshot.jobs[j];
+    const std::uint64_t need = std::uint64_t{job.min} * job.slots_per_worker;
+    if (need > left || (job.tenant && need > quota[*job.tenant])) continue;
+    left -= need;
+    if (job.tenant) quota[*job.tenant] -= need;
+    in.push_back(j);
+  }
+  return in;
+}
+
 std::uint32_t node_room(const Snapshot& snapshot, const Job& job) {
   const std::size_t looked_at = std::min(snapshot.nodes.size(), kNodesLookedAt);
   std::uint32_t most = 0;

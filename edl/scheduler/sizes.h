@@ -12,6 +12,10 @@ using Sizes = std::vector<std::uint32_t>;  // workers of each job of the snapsho
 
 // By priority, then by submission.
 JobOrder by_submission(const Snapshot& snapshot);
+// By priority, of those that run before those that wait, then by submission.
+JobOrder by_running(const Snapshot& snapshot);
+// Those in the order, one after the other, whose minimum is left by those before.
+JobOrder with_minimum(const Snapshot& snapshot, const JobOrder& order);
 
 // Workers that the largest of the usual nodes holds, at least one.
 std::uint32_t node_room(const Snapshot& snapshot, const Job& job);

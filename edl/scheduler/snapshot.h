@@ -53,6 +53,7 @@ struct Job {
   double submitted = 0;
   std::optional<double> remaining{};  // in the unit of per_s
   Shares current{};
+  std::uint32_t lost = 0;  // workers on nodes that are gone, beside the current ones
   std::vector<SpeedPoint> throughput{};
   std::uint32_t logical_workers = 0;  // 0: every size is useful
   double change_cost_s = 0;

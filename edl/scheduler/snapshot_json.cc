@@ -15,12 +15,26 @@ constexpr std::size_t kPointsMax = 4096;
 constexpr std::uint32_t kCountMax = 1 << 20;
 constexpr std::uint32_t kNodeSlotsMax = 1 << 16;
 constexpr double kSecondsMax = 1e15;
+constexpr std::uint32_t kGone = std::numeric_limits<std::uint32_t>::max();  // a node that was
 
 using Places = std::unordered_map<std::string, std::uint32_t>;
 
 Error wrong(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
 bool is_time(double value) { return std::isfinite(value) && std::abs(value) <= kSecondsMax; }
+
+// 4.0 is the number 4, whoever wrote it.
+void read_whole(Json& json) {
+  constexpr double kExactMax = 9007199254740992;  // 2^53: up to there each whole number is one
+  if (json.is_structured()) {
+    for (Json& one : json) read_whole(one);
+  } else if (json.is_number_float()) {
+    const auto value = json.get<double>();
+    if (value == std::floor(value) && std::abs(value) <= kExactMax) {
+      json = static_cast<std::int64_t>(value);
+    }
+  }
+}
 
 Result<Node> node_from(const Json& json) {
   Node node;
@@ -130,6 +144,9 @@ class SnapshotReader {
     if (in.has("current")) {
       in.read_list("current", job.current, [this](const Json& one) { return share(one); });
     }
+    const auto is_gone = [](const Share& share) { return share.node == kGone; };
+    for (const Share& share : job.current) job.lost += is_gone(share) ? share.count : 0;
+    std::erase_if(job.current, is_gone);
     if (in.has("throughput")) in.read_list("throughput", job.throughput, point_from);
     for (const SpeedPoint& point : job.throughput) job.tried = std::max(job.tried, point.workers);
     in.read_optional("change_cost_s", job.change_cost_s);
@@ -150,11 +167,10 @@ class SnapshotReader {
     in.read("count", share.count);
     EDL_TRY(in.finish());
     const auto found = nodes_.find(node);
-    if (found == nodes_.end()) return wrong(text("node ", node, " is not in the snapshot"));
     if (share.count == 0 || share.count > kNodeSlotsMax) {
       return wrong(text(share.count, " workers on node ", node, " cannot be"));
     }
-    share.node = found->second;
+    share.node = found == nodes_.end() ? kGone : found->second;
     return share;
   }
   std::uint32_t tenant_place(const std::string& name) {
@@ -240,7 +256,8 @@ Json job_json(const Snapshot& snapshot, const Job& job) {
 }  // namespace
 
 Result<Snapshot> parse_snapshot(std::string_view words) {
-  EDL_TRY(const Json json, parse_json(words, {.bytes_max = kSnapshotBytesMax}));
+  EDL_TRY(Json json, parse_json(words, {.bytes_max = kSnapshotBytesMax}));
+  read_whole(json);
   return SnapshotReader().read(json);
 }
 

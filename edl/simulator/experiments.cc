@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "edl/base/json_object.h"
+#include "edl/simulator/plot.h"
 #include "edl/simulator/scaling.h"
 
 namespace edl::simulator {
@@ -74,6 +75,25 @@ double used_share(const Setting& setting, const Outcome& outcome, double from, d
   return used / ((to - from) * setting.slots);
 }
 
+Points pending_times(const Outcome& outcome) {
+  Points points;
+  for (const JobOutcome& job : outcome.jobs) {
+    points.emplace_back(points.size() + 1, job.started - job.submitted);
+  }
+  return points;
+}
+
+// The share of all slots that training and the service have together.
+Points use_of_cluster(const Setting& setting, const Outcome& outcome, double to) {
+  Points points;
+  for (const Moment& one : outcome.timeline) {
+    if (one.at > to) break;
+    const auto service = static_cast<double>(setting.slots - one.slots);
+    points.emplace_back(one.at / 60, (service + static_cast<double>(one.used)) / setting.slots);
+  }
+  return points;
+}
+
 }  // namespace
 
 Result<ExperimentResult> pending_experiment() {
@@ -82,25 +102,30 @@ Result<ExperimentResult> pending_experiment() {
       .jobs = 20,
       .gap_s = 10,
       .job = {.seconds = 600, .wanted = 60, .min = 5, .max = 60, .serial_share = 0.005}};
-  ExperimentResult result;
+  ExperimentResult result{
+      .preface = {.title = "Pending time of 20 jobs that want 60 workers each of 1000 slots"}};
+  std::vector<Curve> pending;
   double fixed_wait = 0;
   for (const bool elastic : {false, true}) {
     EDL_TRY(ReportRun one, run(setting, elastic, "20 jobs of 60 workers, 10 s apart"));
     Json row = summary_json(one.summary);
     row["experiment"] = "pending";
     result.rows.push_back(std::move(row));
-    result.words += text(elastic ? "elastic" : "fixed  ", ": pending ",
-                         std::round(one.summary.avg_wait_s * 10) / 10, " s on average, ",
-                         std::round(one.summary.max_wait_s), " s at most; completed after ",
-                         std::round(one.summary.avg_jct_s), " s on average, the last after ",
-                         std::round(one.summary.makespan_s), " s\n");
+    result.preface.words += text(
+        elastic ? "elastic" : "fixed  ", ": pending ", std::round(one.summary.avg_wait_s * 10) / 10,
+        " s on average, ", std::round(one.summary.max_wait_s), " s at most; completed after ",
+        std::round(one.summary.avg_jct_s), " s on average, the last after ",
+        std::round(one.summary.makespan_s), " s\n");
     if (elastic) {
       const double saved = fixed_wait <= 0 ? 0 : 1 - one.summary.avg_wait_s / fixed_wait;
-      result.words += text("pending time ", std::round(saved * 1000) / 10, " % less\n");
+      result.preface.words += text("pending time ", std::round(saved * 1000) / 10, " % less\n");
     }
     fixed_wait = one.summary.avg_wait_s;
+    pending.push_back({one.summary.policy, pending_times(one.outcome)});
     result.runs.push_back(std::move(one));
   }
+  result.preface.drawings = line_plot(
+      {.title = "Pending time of each job", .x = "job, by submission", .y = "seconds"}, pending);
   return result;
 }
 
@@ -118,7 +143,10 @@ Result<ExperimentResult> harvest_experiment() {
     const double height = std::abs(at - kEnd / 2) / (kEnd / 2);
     setting.service.emplace_back(at, static_cast<std::uint32_t>(std::lround(100 + 300 * height)));
   }
-  ExperimentResult result;
+  ExperimentResult result{
+      .preface = {.title =
+                      "Use of a cluster with training beside a service that shrinks and grows"}};
+  std::vector<Curve> use;
   for (const bool elastic : {false, true}) {
     EDL_TRY(ReportRun one, run(setting, elastic, "training beside a service of 400 to 100 slots"));
     const double share = used_share(setting, one.outcome, 0, kEnd);
@@ -126,12 +154,19 @@ Result<ExperimentResult> harvest_experiment() {
     row["experiment"] = "harvest";
     row["cluster_utilisation"] = share;
     result.rows.push_back(std::move(row));
-    result.words += text(elastic ? "elastic" : "fixed  ", ": ", std::round(share * 1000) / 10,
-                         " % of the cluster in use while the service changes; jobs pending ",
-                         std::round(one.summary.avg_wait_s), " s, completed after ",
-                         std::round(one.summary.avg_jct_s), " s on average\n");
+    result.preface.words +=
+        text(elastic ? "elastic" : "fixed  ", ": ", std::round(share * 1000) / 10,
+             " % of the cluster in use while the service changes; jobs pending ",
+             std::round(one.summary.avg_wait_s), " s, completed after ",
+             std::round(one.summary.avg_jct_s), " s on average\n");
+    use.push_back({one.summary.policy, use_of_cluster(setting, one.outcome, kEnd)});
     result.runs.push_back(std::move(one));
   }
+  result.preface.drawings = line_plot({.title = "Slots in use, by training and the service",
+                                       .x = "minutes",
+                                       .y = "share of the cluster",
+                                       .steps = true},
+                                      use);
   return result;
 }
 

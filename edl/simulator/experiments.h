@@ -12,7 +12,7 @@ namespace edl::simulator {
 struct ExperimentResult {
   std::vector<ReportRun> runs{};
   std::vector<Json> rows{};
-  std::string words{};
+  Preface preface{};  // with what the experiment shows
 };
 
 // Twenty jobs, ten seconds apart, that want 60 workers each of 1,000 slots: as they are, and

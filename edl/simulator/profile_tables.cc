@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
 
 #include "edl/base/text.h"
 #include "edl/simulator/csv_table.h"
 #include "edl/simulator/text_file.h"
+#include "edl/simulator/triangles.h"
 
 namespace edl::simulator {
 namespace {
@@ -158,58 +158,34 @@ class ProfileFolder {
                   static_cast<std::uint32_t>(out_.validations_.back().batch),
                   static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most)};
   }
-  // Every size of the cluster: between measured numbers of workers on the same number of nodes, and
-  // between numbers of nodes that are equally full.
+  // Every size of the cluster, at each measured batch: linear between nodes and workers, as the
+  // simulator that the tables were made for has it.
   void fill_sizes() {
-    std::set<double> grid;
+    std::map<double, std::vector<std::pair<Size, StepSeconds>>> by_batch;
     for (const auto& [size, curve] : measured_) {
-      for (const auto& point : curve) grid.insert(point.local_batch);
+      for (const auto& point : curve) {
+        by_batch[point.local_batch].emplace_back(size, point.seconds);
+      }
     }
-    for (std::uint32_t nodes = 1; nodes <= kNodesMax; ++nodes) {
-      for (std::uint32_t workers = nodes; workers <= nodes * kNodeSlots; ++workers) {
-        Curve& curve = out_.sizes_[{nodes, workers}];
-        for (const double local : grid) curve.push_back({local, at(nodes, workers, local)});
+    for (const auto& [local, here] : by_batch) {
+      std::vector<PlanePoint> points;
+      for (const auto& [size, seconds] : here) points.push_back(place_of(size));
+      const Triangles triangles(std::move(points));
+      for (std::uint32_t nodes = 1; nodes <= kNodesMax; ++nodes) {
+        for (std::uint32_t workers = nodes; workers <= nodes * kNodeSlots; ++workers) {
+          StepSeconds all;
+          const auto parts = triangles.at(place_of({nodes, workers}));
+          for (const auto& [point, share] : parts) {
+            all.step += share * here[point].second.step;
+            all.sync += share * here[point].second.sync;
+          }
+          if (!parts.empty()) out_.sizes_[{nodes, workers}].push_back({local, all});
+        }
       }
     }
   }
-  StepSeconds at(std::uint32_t nodes, double workers, double local) const {
-    std::uint32_t below = 0;
-    std::uint32_t above = 0;
-    for (const auto& [size, curve] : measured_) {
-      if (size.first <= nodes) below = std::max(below, size.first);
-      if (size.first >= nodes && above == 0) above = size.first;
-    }
-    if (below == 0) below = above;
-    if (above == 0) above = below;
-    const double full = workers / nodes;
-    const StepSeconds low = on_nodes(below, full * below, local);
-    if (below == above) return low;
-    const double share = static_cast<double>(nodes - below) / (above - below);
-    return mix(low, on_nodes(above, full * above, local), share);
-  }
-  StepSeconds on_nodes(std::uint32_t nodes, double workers, double local) const {
-    const Curve* low = nullptr;
-    const Curve* high = nullptr;
-    double low_workers = 0;
-    double high_workers = 0;
-    for (const auto& [size, curve] : measured_) {
-      if (size.first != nodes) continue;
-      if (size.second <= workers || low == nullptr) {
-        low = &curve;
-        low_workers = size.second;
-      }
-      if (size.second >= workers && high == nullptr) {
-        high = &curve;
-        high_workers = size.second;
-      }
-    }
-    if (high == nullptr || high == low) return Application::on(*low, local);
-    const double share =
-        std::clamp((workers - low_workers) / (high_workers - low_workers), 0.0, 1.0);
-    return mix(Application::on(*low, local), Application::on(*high, local), share);
-  }
-  static StepSeconds mix(const StepSeconds& a, const StepSeconds& b, double share) {
-    return {a.step + share * (b.step - a.step), a.sync + share * (b.sync - a.sync)};
+  static PlanePoint place_of(const Size& size) {
+    return {static_cast<double>(size.first), static_cast<double>(size.second)};
   }
 
   os::Disk& disk_;

@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kPointsMax = 1500;  // of a curve; more are not seen
 
 constexpr const char* kHead =
-    "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>edl sim compare</title>"
+    "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
     "<style>body{font-family:sans-serif;max-width:1340px;margin:1em auto;color:#222}"
     "table{border-collapse:collapse;font-size:13px}td,th{padding:3px 8px;text-align:right;"
     "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
     ".best{font-weight:bold}.plots{display:grid;grid-template-columns:repeat(auto-fit,"
-    "minmax(560px,1fr));gap:12px}svg{width:100%;border:1px solid #eee}</style></head><body>\n";
+    "minmax(560px,1fr));gap:12px}svg{width:100%;border:1px solid #eee}</style>";
 
 template <class T>
 std::vector<T> thinned(const std::vector<T>& all) {
@@ -124,14 +124,21 @@ std::string plots(const std::vector<const ReportRun*>& runs) {
 
 }  // namespace
 
-std::string html_report(const std::vector<ReportRun>& runs) {
+std::string html_report(const std::vector<ReportRun>& runs, const Preface& preface) {
   std::vector<std::string> traces;
   std::map<std::string, std::vector<const ReportRun*>> by_trace;
   for (const ReportRun& run : runs) {
     if (!by_trace.contains(run.summary.trace)) traces.push_back(run.summary.trace);
     by_trace[run.summary.trace].push_back(&run);
   }
-  std::string out = text(kHead, "<h1>Policies compared</h1>\n");
+  const std::string title = escaped(preface.title);
+  std::string out = text(kHead, "<title>", title, "</title></head><body>\n<h1>", title, "</h1>\n");
+  for (const std::string_view line : split(preface.words, '\n')) {
+    if (!line.empty()) out += text("<p>", escaped(std::string(line)), "</p>\n");
+  }
+  if (!preface.drawings.empty()) {
+    out += text("<div class='plots'>\n", preface.drawings, "</div>\n");
+  }
   for (const std::string& trace : traces) {
     out += text("<h2>", escaped(trace), "</h2>\n", table(by_trace[trace]), plots(by_trace[trace]));
   }

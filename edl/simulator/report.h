@@ -15,7 +15,14 @@ struct ReportRun {
   Outcome outcome{};  // with its timeline
 };
 
-std::string html_report(const std::vector<ReportRun>& runs);
+// What the page is about, before what it says of each run.
+struct Preface {
+  std::string title = "Policies compared";
+  std::string words{};     // a sentence a line
+  std::string drawings{};  // as SVG
+};
+
+std::string html_report(const std::vector<ReportRun>& runs, const Preface& preface = {});
 
 // What a run's process hands to the one that writes the report.
 Json outcome_json(const Outcome& outcome);

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -146,14 +147,96 @@ class Sim(unittest.TestCase):
         without, elastic = answers("experiment", "pending")
         self.assertGreater(without["avg_wait_s"], 0)
         self.assertLess(elastic["avg_wait_s"], without["avg_wait_s"])
+        without, elastic = answers("experiment", "harvest")
+        self.assertGreater(elastic["cluster_utilisation"], without["cluster_utilisation"])
+        page = Path(self.folder.name) / "report.html"
+        for name, title in (("pending", "Pending time"), ("harvest", "Use of a cluster")):
+            said = edl("experiment", name, f"--report={page}").stdout
+            text = page.read_text()
+            self.assertIn(f"<h1>{title}", text)
+            for line in said.splitlines():
+                self.assertIn(line, text, "what the command says is on the page")
+
+    def test_all_policies_are_compared_when_none_is_named(self):
+        rows = answers("compare", f"--trace={TRACE}", "--nodes=8x4", "--policies=")
+        self.assertEqual([row["policy"] for row in rows], POLICIES)
+
+    def test_a_change_may_cost_each_policy_its_own(self):
+        def mean(seconds):
+            rows = answers("compare", f"--trace={TRACE}", "--policies=ours,afs", "--nodes=8x4",
+                           *([f"--change-seconds={seconds}"] if seconds else []))
+            return {row["policy"]: row["avg_jct_s"] for row in rows}
+        usual, cheap = mean("30"), mean("0.1")
+        self.assertEqual(mean(None), usual)
+        self.assertLess(cheap["ours"], usual["ours"])
+        self.assertEqual(mean("ours=0.1,30"), {"ours": cheap["ours"], "afs": usual["afs"]})
+        for wrong in ("ours=0.1", "none=1,30", "ours=x,30", "-1"):
+            edl("compare", f"--trace={TRACE}", f"--change-seconds={wrong}", code=2)
+
+    def test_traces_of_the_same_name_are_told_apart(self):
+        for load in ("one", "two"):
+            (Path(self.folder.name) / load).mkdir()
+            (Path(self.folder.name) / load / "jobs.csv").write_text(
+                edl("generate", f"--jobs={10 if load == 'one' else 20}").stdout)
+        (Path(self.folder.name) / "alone.csv").write_text(edl("generate", "--jobs=5").stdout)
+        page = Path(self.folder.name) / "report.html"
+        rows = answers("compare", "--policies=ours", f"--report={page}",
+                       *(f"--trace={self.folder.name}/{name}"
+                         for name in ("one/jobs.csv", "two/jobs.csv", "alone.csv")))
+        self.assertEqual([(row["trace"], row["jobs"]) for row in rows],
+                         [("one/jobs.csv", 10), ("two/jobs.csv", 20), ("alone.csv", 5)])
+        self.assertIn("one/jobs.csv", page.read_text())
+        self.assertIn("two/jobs.csv", page.read_text())
+
+    def test_what_is_stopped_leaves_no_files_behind(self):
+        trace = Path(self.folder.name) / "long.csv"
+        trace.write_text(edl("generate", "--jobs=20000", "--mean-gap=10").stdout)
+        run = subprocess.Popen([EDL, "sim", "compare", f"--trace={trace}", "--nodes=1000x8"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        mine = f"edl-sim-{run.pid}-*.json"
+        until = time.monotonic() + 60
+        while not list(Path("/tmp").glob(mine)) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertTrue(list(Path("/tmp").glob(mine)), "the control: it has begun")
+        run.terminate()
+        self.assertIn("stopped", run.communicate(timeout=60)[1])
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(list(Path("/tmp").glob(mine)), [])
+
+    def test_one_job_alone_comes_to_rest_from_both_sides(self):
+        """With a share c that does not scale, a worker beside k adds (1 - c) / (1 + c k)."""
+        trace = Path(self.folder.name) / "one.csv"
+        trace.write_text("job,submit_s,wanted,min,max,seconds,serial_share,tenant,priority\n"
+                         "alone,0,4,1,16,40000,0.1,,0\n")
+        words = ("autoscale", f"--trace={trace}", "--job=alone", "--every=10", "--noise=0.001")
+
+        def rest(*more):
+            rows = answers(*words, *more)
+            return [row for row in rows if "reason" in row][-1]["to"], rows
+        low, rows = rest("--least=0.58", "--start=1")
+        high, _ = rest("--least=0.58", "--start=16")
+        self.assertEqual(low, high)
+        self.assertLess(1, low)
+        self.assertLess(low, 16)
+        sizes = {row["workers"]: row for row in rows if "mean" in row}
+        self.assertIn(low + 1, sizes, "the next size was tried")
+        self.assertGreater(sizes[low]["count"], 10)
+        added = sizes[low]["mean"] / sizes[low - 1]["mean"] * (low - 1) - (low - 1)
+        self.assertGreater(added, 0.58)
+        cheap, _ = rest("--least=0", "--value-of-time=100", "--price-of-worker=1")
+        dear, _ = rest("--least=0", "--value-of-time=2", "--price-of-worker=1")
+        self.assertLess(dear, cheap)
+        self.assertIn("no job none", edl(*words[:2], "--job=none", code=1).stderr)
 
     def test_wrong_words_are_told_in_a_sentence(self):
-        for words, sentence in (
-                (("run", f"--trace={TRACE}", "--policy=none"), "there is no policy"),
-                (("run", "--trace=/nowhere", "--policy=ours"), "/nowhere"),
-                (("run", f"--trace={TRACE}", "--policy=ours", "--nodes=0x4"), "--nodes=0x4"),
-                (("plan", f"--snapshot={TRACE}", "--policy=ours"), "not valid JSON")):
-            said = edl(*words, code=1).stderr
+        trace = f"--trace={TRACE}"
+        for words, code, sentence in (
+                (("run", trace, "--policy=none"), 2, "there is no policy"),
+                (("compare", trace, "--policies=ours,none"), 2, "there is no policy"),
+                (("run", trace, "--policy=ours", "--nodes=0x4"), 2, '"0x4" is not understood'),
+                (("run", "--trace=/nowhere", "--policy=ours"), 1, "/nowhere"),
+                (("plan", f"--snapshot={TRACE}", "--policy=ours"), 1, "not valid JSON")):
+            said = edl(*words, code=code).stderr
             self.assertIn(sentence, said)
             self.assertEqual(len(said.strip().splitlines()), 1, said)
 

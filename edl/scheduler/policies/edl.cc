@@ -4,7 +4,6 @@
 #include "edl/scheduler/policies/all.h"
 #include "edl/scheduler/settle.h"
 #include "edl/scheduler/sizes.h"
-#include "edl/scheduler/steady.h"
 
 namespace edl::scheduler {
 namespace {
@@ -16,7 +15,7 @@ void decide(Draft& draft) {
   const auto slots = static_cast<std::int64_t>(slots_of(snapshot));
   ClusterLoad load{.total = {.cpu_milli = 1, .memory = 1, .gpus = slots},
                    .idle = {{.cpu_milli = 1, .memory = 1}}};
-  const JobOrder in = admitted(snapshot, by_submission(snapshot));
+  const JobOrder in = with_minimum(snapshot, by_running(snapshot));
   std::vector<ElasticJob> jobs;
   for (const std::size_t j : in) {
     const Job& job = snapshot.jobs[j];

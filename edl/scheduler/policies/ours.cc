@@ -17,7 +17,9 @@
 namespace edl::scheduler {
 namespace {
 
-constexpr std::size_t kFewNodes = 4;
+constexpr std::size_t kFewNodes = 4;       // where whole nodes are too coarse
+constexpr std::uint32_t kSinglesMax = 64;  // sizes of a job that differ by one: what is cheap
+constexpr std::size_t kHardlyNodes = 2;    // where all but single workers are
 
 // What a job is to the decision.
 struct Candidate {
@@ -42,8 +44,10 @@ class Decision {
 
   void run() {
     std::vector<Bid> bids(snapshot_.jobs.size());
-    for (const std::size_t j : admitted(snapshot_, order())) bids[j] = bid(j);
-    settle(draft_, divide(snapshot_, bids));
+    for (const std::size_t j : admitted(snapshot_, order()))
+      bids[j] = bid(j, sizes(snapshot_.jobs[j]));
+    Sizes sizes = divide(snapshot_, bids);
+    settle(draft_, hand_out_the_rest(std::move(sizes)));
     explain();
   }
 
@@ -124,15 +128,46 @@ class Decision {
     const double slots = static_cast<double>(workers) * job.slots_per_worker;
     return job.attained_s + slots * *job.remaining / std::max(per_s, 1e-12) > *job.price_max;
   }
-  Bid bid(std::size_t j) const {
+  // Slots that such sizes leave over on few nodes, or where a quota cuts a job short, go by single
+  // workers. Elsewhere there are hardly any, and changes for them cost more than they gain.
+  Sizes hand_out_the_rest(Sizes sizes) const {
+    std::uint64_t left = slots_of(snapshot_);
+    for (std::size_t j = 0; j < sizes.size(); ++j) {
+      left -= std::uint64_t{sizes[j]} * snapshot_.jobs[j].slots_per_worker;
+    }
+    const auto has_quota = [](const Tenant& tenant) { return tenant.quota != kNoQuota; };
+    const bool cut = std::any_of(snapshot_.tenants.begin(), snapshot_.tenants.end(), has_quota);
+    if (left == 0 || (snapshot_.nodes.size() > kFewNodes && !cut)) return sizes;
+    std::vector<Bid> bids(sizes.size());
+    for (std::size_t j = 0; j < sizes.size(); ++j) {
+      const Job& job = snapshot_.jobs[j];
+      if (sizes[j] > 0) bids[j] = bid(j, beyond(job, sizes[j], left / job.slots_per_worker));
+    }
+    return divide(snapshot_, bids);
+  }
+  std::uint32_t most_tried(const Job& job) const {
+    return std::max(kParameters.growth * job.tried, node_room(snapshot_, job));
+  }
+  std::vector<std::uint32_t> beyond(const Job& job, std::uint32_t has, std::uint64_t more) const {
+    std::vector<std::uint32_t> out{has};
+    const std::uint32_t node = node_room(snapshot_, job);
+    const std::uint64_t step = std::min<std::uint64_t>({more, node - 1, kSinglesMax});
+    const std::uint64_t most = std::min(job.max, most_tried(job));
+    for (std::uint64_t k = has + 1; k <= std::min(has + step, most); ++k) {
+      const auto size = static_cast<std::uint32_t>(k);
+      if (useful_size(job.logical_workers, size) == size) out.push_back(size);
+    }
+    return out;
+  }
+  Bid bid(std::size_t j, const std::vector<std::uint32_t>& sizes) const {
     const Job& job = snapshot_.jobs[j];
     const Candidate& candidate = candidates_[j];
     const double factor = change_factor(job, candidate);
     const std::uint32_t has = workers_of(job.current);
     const auto has_nodes = static_cast<std::uint32_t>(job.current.size());
     const double now = has == 0 ? 0 : candidate.curve.at(has, has_nodes);
-    Bid out{job.min, {}};
-    for (const std::uint32_t k : sizes(job)) {
+    Bid out{sizes.front(), {}};
+    for (const std::uint32_t k : sizes) {
       const double per_s = candidate.curve.at(k, k == has ? has_nodes : nodes(job, k));
       // What the rules would not let it grow to is not kept from others.
       if (has > 0 && k > std::max(has, job.min) && !pays(snapshot_, job, now, per_s)) continue;
@@ -147,10 +182,10 @@ class Decision {
   // crumbs on nodes, and only useful ones.
   std::vector<std::uint32_t> sizes(const Job& job) const {
     const std::uint32_t node = node_room(snapshot_, job);
-    const std::uint32_t most =
-        std::clamp(std::max(kParameters.growth * job.tried, node), job.min, job.max);
+    const std::uint32_t most = std::clamp(most_tried(job), job.min, job.max);
     std::vector<std::uint32_t> out{job.min, workers_of(job.current), std::min(node, most)};
-    for (std::uint32_t k = 1; k < std::min(node, most); k *= 2) out.push_back(k);
+    const bool all = snapshot_.nodes.size() <= kHardlyNodes && node <= kSinglesMax;
+    for (std::uint32_t k = 1; k < std::min(node, most); k += all ? 1 : k) out.push_back(k);
     for (std::uint32_t k = 2 * node; k <= most; k += std::max(node, k / 8 / node * node)) {
       out.push_back(k);
     }
@@ -172,8 +207,8 @@ class Decision {
       const auto rank = text("of weight ", std::llround(candidates_[j].weight), " among ",
                              snapshot_.jobs.size(), " jobs");
       if (has == 0) {
-        draft_.explain(j, text("waits: its minimum of ", snapshot_.jobs[j].min,
-                               " is not left by those before it"));
+        draft_.explain(j, text(had > 0 ? "stops" : "waits", ": its minimum of ",
+                               snapshot_.jobs[j].min, " is not left by those before it"));
       } else {
         const char* const why = had == has ? ", " : ": there slots add most, ";
         draft_.explain(j, text(change_text(had, has), why, rank));

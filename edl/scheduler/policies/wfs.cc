@@ -5,7 +5,6 @@
 #include "edl/scheduler/policies/all.h"
 #include "edl/scheduler/settle.h"
 #include "edl/scheduler/sizes.h"
-#include "edl/scheduler/steady.h"
 
 namespace edl::scheduler {
 namespace {
@@ -35,7 +34,7 @@ Sizes fill(const Snapshot& snapshot) {
     sizes[j] += workers;
     levels.push({static_cast<double>(sizes[j]) * job.slots_per_worker / job.weight, j});
   };
-  for (const std::size_t j : admitted(snapshot, by_submission(snapshot))) {
+  for (const std::size_t j : with_minimum(snapshot, by_running(snapshot))) {
     take(j, snapshot.jobs[j].min);
   }
   while (!levels.empty()) {
