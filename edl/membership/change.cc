@@ -304,14 +304,14 @@ model::View Core::plan(const Ids& members) const {
   std::vector<model::Carrier> carriers;
   const std::vector<double> speeds = balance_.speeds(members, view_, now_);
   for (const model::WorkerId& id : members) {
+    const auto rank = view_ ? view_->rank_of(id) : std::nullopt;
     model::Member member{.id = id, .address = {}, .host = {}, .logical = {}};
+    if (rank) member = view_->members[rank->value()];  // its lease may have run out
     if (const auto known = registered_.find(id); known != registered_.end()) {
       member.address = known->second.address;
       member.host = known->second.host;
     }
-    const auto rank = view_ ? view_->rank_of(id) : std::nullopt;
-    carriers.push_back({speeds[carriers.size()], rank ? view_->members[rank->value()].logical
-                                                      : std::vector<model::LogicalWorker>()});
+    carriers.push_back({speeds[carriers.size()], member.logical});
     next.members.push_back(std::move(member));
   }
   model::Assignment assignment = model::assign(rules_.logical_workers, carriers);

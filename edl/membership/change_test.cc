@@ -128,6 +128,18 @@ TEST(Change, too_few_members_wait_for_more) {
             "b ended; 1 of at least 2 workers are left, waiting for more");
 }
 
+TEST(Change, a_member_whose_lease_has_run_out_is_where_it_was) {
+  Bench a = Bench::member("a", {"a", "b", "c"}, "a");
+  a.core.on_unregistered("b");
+  a.core.on_registered("c", {.exited = true});
+  a.promise("b", 10, 3, 5);
+  const auto published = a.take_all<Publish>();
+  ASSERT_EQ(published.size(), 1U);
+  ASSERT_EQ(published[0].view.members.size(), 2U);
+  EXPECT_EQ(published[0].view.members[1].host, "host");
+  EXPECT_EQ(published[0].view.members[1].address, "b:1");
+}
+
 TEST(Change, who_could_not_publish_looks_whether_it_still_leads) {
   Bench a = Bench::member("a", {"a", "b", "c"}, "a");
   a.core.on_registered("c", {.exited = true});

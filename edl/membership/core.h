@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "edl/membership/action.h"
