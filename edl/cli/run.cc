@@ -205,7 +205,8 @@ class Run final : public Command {
     return agent::take_over(*source_, request);
   }
 
-  // The first number that is free here and in the store.
+  // The first number that is free here and in the store, if that answers: to begin, the job waits
+  // for it and finds out.
   Result<std::string> job_name(AgentRun& runner) const {
     if (!runner.detached_name().empty()) return runner.detached_name();
     if (!name_.empty()) return name_;
@@ -228,7 +229,10 @@ class Run final : public Command {
     EDL_TRY(const JobPlace place, connection.at_store());
     auto picture = connection.look(place);
     if (picture.ok()) return true;
-    if (picture.error().code == Code::kNotFound) return false;
+    const Code code = picture.error().code;
+    if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kTimeout) {
+      return false;
+    }
     return picture.error();
   }
 

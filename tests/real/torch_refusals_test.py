@@ -57,7 +57,7 @@ class Refusals(unittest.TestCase):
                 (("--workers=9", "--logical-workers=8"), "another result"),
                 (("--batch=0",), "trains nothing"),
                 (("--micro-batch=0",), "trains nothing"),
-                (("--batch-policy=capped",), "batch_max")):
+                (("--batch-policy=capped",), "--batch-max")):
             with self.subTest(words=words):
                 self.assertIn(sentence, self.refused("run", *words, PROGRAM, ""))
 

@@ -12,7 +12,7 @@ from train_job import Place, check_finished, send
 
 EDL = "edl"  # argv[1]
 PROGRAM = ("builtin:mlp", f"--ballast={12 << 20}")  # 6 MiB of gradients a step
-STEPS = 240
+STEPS = 1000  # more than pass while workers come
 
 
 def lent_to(pid):
