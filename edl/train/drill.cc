@@ -12,25 +12,30 @@ bool is_off_loop(model::FaultPhase phase) {
          phase == model::FaultPhase::kCheckpointRename;
 }
 
-// The fault itself and not its place in the list: the next run of the job may be given others.
-std::string claim_name(const model::Fault& fault, int time) {
-  std::string name = model::fault_text(fault);
-  std::ranges::replace(name, '/', '_');
-  return time == 1 ? name : text(name, "#", time);
-}
-
 }  // namespace
+
+std::vector<std::string> claim_names(std::span<const model::Fault> faults) {
+  std::map<std::string, int> given;
+  std::vector<std::string> names;
+  for (const model::Fault& fault : faults) {
+    std::string name = model::fault_text(fault);
+    const int time = ++given[name];
+    std::ranges::replace(name, '/', '_');
+    names.push_back(time == 1 ? name : text(name, "#", time));
+  }
+  return names;
+}
 
 Drill::Drill(os::System& system, std::string dir, model::WorkerId self,
              std::vector<model::Fault> faults, Events events)
     : system_(system), dir_(std::move(dir)), self_(std::move(self)), events_(std::move(events)) {
-  std::map<std::string, int> given;
-  for (model::Fault& fault : faults) {
-    std::string claim = claim_name(fault, ++given[model::fault_text(fault)]);
+  std::vector<std::string> claims = claim_names(faults);
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    model::Fault& fault = faults[i];
     auto& list = is_off_loop(fault.phase) ? off_loop_ : faults_;
     auto& other = is_off_loop(fault.phase) ? faults_ : off_loop_;
-    other.push_back({fault, claim, true});  // keeps the numbers equal
-    list.push_back({std::move(fault), std::move(claim), false});
+    other.push_back({fault, claims[i], true});  // keeps the numbers equal
+    list.push_back({std::move(fault), std::move(claims[i]), false});
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@
 #include "edl/os/system.h"
 
 namespace edl::train {
+
+// The names of their files: what they say and not their places in the list, because the next run
+// of the job may be given others.
+std::vector<std::string> claim_names(std::span<const model::Fault> faults);
 
 class Drill {
  public:

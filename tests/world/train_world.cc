@@ -473,8 +473,10 @@ int TrainWorld::node_called(const std::string& host) const {
 // A drill that struck has left its file.
 void TrainWorld::count_drills(const std::string& host, bool leads) {
   const auto disk = world_.disk(node_called(host)).face(0, [] { return true; });
+  const std::vector<std::string> claims = train::claim_names(options_.drills);
   for (std::size_t i = 0; i < options_.drills.size(); ++i) {
-    if (!disk->exists(text(kDir, "/faults/", i)) || !drilled_.emplace(host, i).second) continue;
+    const bool struck = disk->exists(text(kDir, "/faults/", claims[i]));
+    if (!struck || !drilled_.emplace(host, i).second) continue;
     const auto phase = name(options_.drills[i].phase);
     world_.trace().hit(text("drill.", phase));
     if (leads) world_.trace().hit(text("drill.", phase, ".leader"));
