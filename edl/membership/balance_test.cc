@@ -32,7 +32,7 @@ class Scale {
     for (std::size_t i = 0; i < loads.size(); ++i) {
       view.members[i].logical.clear();
       for (std::size_t k = 0; k < loads[i]; ++k) {
-        view.members[i].logical.push_back(model::LogicalWorker(v++));
+        view.members[i].logical.emplace_back(v++);
       }
     }
     balance.on_view(view, before, now);

@@ -25,7 +25,7 @@ std::uint64_t StateBlocks::hash(Trainee& trainee, model::Step step) {
   if (blocks_.empty()) {
     for (const StateTensor& tensor : trainee.state()) {
       for (std::size_t at = 0; at < tensor.bytes.size(); at += kBlockBytes) {
-        blocks_.push_back(
+        blocks_.emplace_back(
             tensor.bytes.subspan(at, std::min(kBlockBytes, tensor.bytes.size() - at)));
       }
     }
