@@ -150,8 +150,8 @@ Program program(MakeOptimizer make_optimizer, Forward forward) {
   return out;
 }
 
-// All of `main`. Started by `edl run`, it is a worker; started by hand, it runs `edl run` on itself
-// with the arguments before its own.
+// All of `main`. Started by `edl run`, it is a worker; started by hand, it says how to start it and
+// ends with 2.
 int run(int argc, char** argv, const Program& program);
 
 }  // namespace edl::torch
