@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "edl/base/json_object.h"
-
 namespace edl::train {
 namespace {
 
@@ -224,15 +222,6 @@ void Worker::act(const membership::EnterView& enter) {
                   [] {});
   }
   stepper_.enter(view, own, std::move(links));
-}
-
-void Worker::act(const membership::Warn& warn) {
-  reporter_.add_own(stepper_.here().step,
-                    json_object({{"event", "warning"},
-                                 {"at", seconds(system_.wall_time().time_since_epoch())},
-                                 {"host", options_.membership.host},
-                                 {"reason", warn.reason}}));
-  flush_reports();
 }
 
 void Worker::act(const membership::DropState& drop) {

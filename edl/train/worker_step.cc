@@ -143,6 +143,14 @@ Json Worker::metric_event(const model::Position& after, const std::string& name,
                       {"value", model::number_json(value)}});
 }
 
+void Worker::act(const membership::Warn& warn) {
+  reporter_.add_own(stepper_.here().step, json_object({{"event", "warning"},
+                                                       {"at", wall_seconds(system_)},
+                                                       {"host", options_.membership.host},
+                                                       {"reason", warn.reason}}));
+  flush_reports();
+}
+
 // What this step measured of the state before it; stable when the step is.
 void Worker::report_evaluation(const model::StepRecordHeader& record) {
   metrics_ = record.evaluation;
